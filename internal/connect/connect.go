@@ -1,0 +1,150 @@
+// Package connect finds the cluster that a program talks to, and turns every failure to reach it
+// into one line that says what to do.
+//
+// [Options.Load] finds the cluster, [Cluster.Greet] says which one it is, [Explain] words an error.
+// It makes no clients: chapters do that themselves, from [Cluster.Config].
+package connect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// ErrNoCluster means that nothing names a cluster: no flag, no variable, no .cluster folder, no pod around us.
+var ErrNoCluster = errors.New("no cluster: start one with `make cluster`, or name a kubeconfig with --kubeconfig")
+
+// Options say which cluster to talk to.
+type Options struct {
+	Kubeconfig string // path of a kubeconfig file
+	Context    string // context in it; empty for the current one
+	Writes     bool   // the program changes the cluster: $KUBECONFIG alone must not be enough
+}
+
+// Cluster is a cluster that was found. Nothing has been sent to it yet.
+type Cluster struct {
+	Config  *rest.Config
+	Context string // name of the kubeconfig's context, or "in-cluster"
+}
+
+// AddFlags adds --kubeconfig and --context.
+func (o *Options) AddFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&o.Kubeconfig, "kubeconfig", "", "kubeconfig file (default: $KUBECONFIG, then the workbook's .cluster/kubeconfig)")
+	flags.StringVar(&o.Context, "context", "", "context in the kubeconfig (default: its current one)")
+}
+
+// Load looks for a cluster: --kubeconfig, $KUBECONFIG, .cluster/kubeconfig in this folder or one above it,
+// and last the pod that the program runs in. It never looks into ~/.kube/config, because a learner's
+// current context there can be production.
+func (o *Options) Load() (*Cluster, error) {
+	var files []string
+	switch env := os.Getenv("KUBECONFIG"); {
+	case o.Kubeconfig != "":
+		files = []string{o.Kubeconfig}
+	case env != "":
+		files = filepath.SplitList(env)
+		if o.Writes && o.Context == "" {
+			return nil, errors.New("this program changes the cluster it talks to: confirm the one in $KUBECONFIG with --context NAME, or unset KUBECONFIG")
+		}
+	default:
+		if file := findUpwards(filepath.Join(".cluster", "kubeconfig")); file != "" {
+			files = []string{file}
+			break
+		}
+		config, err := rest.InClusterConfig()
+		if errors.Is(err, rest.ErrNotInCluster) {
+			return nil, ErrNoCluster
+		}
+		return &Cluster{Config: config, Context: "in-cluster"}, err
+	}
+
+	for _, file := range files {
+		if _, err := os.Stat(file); err != nil {
+			return nil, fmt.Errorf("kubeconfig %s: %w: start a cluster with `make cluster`, or name another file with --kubeconfig", file, err.(*os.PathError).Err)
+		}
+		if err := checkSyntax(file); err != nil {
+			return nil, err
+		}
+	}
+	rules := &clientcmd.ClientConfigLoadingRules{Precedence: files}
+	overrides := &clientcmd.ConfigOverrides{CurrentContext: o.Context}
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
+	raw, err := loader.RawConfig()
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig %s: %s", strings.Join(files, ", "), oneLine(err))
+	}
+	name := o.Context
+	if name == "" {
+		name = raw.CurrentContext
+	}
+	if raw.Contexts[name] == nil {
+		return nil, unknownContext(name, raw)
+	}
+	config, err := loader.ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig %s: %s", strings.Join(files, ", "), oneLine(err))
+	}
+	// No limit on the client's side: the server's priority and fairness decides who waits.
+	// client-go's own default is 5 requests a second, which chapter 5 shows.
+	config.QPS = -1
+	return &Cluster{Config: config, Context: name}, nil
+}
+
+func unknownContext(name string, config clientcmdapi.Config) error {
+	known := strings.Join(slices.Sorted(maps.Keys(config.Contexts)), ", ")
+	if name == "" {
+		return fmt.Errorf("the kubeconfig has no current context: choose one with --context (there is: %s)", known)
+	}
+	return fmt.Errorf("unknown context %q: choose one of: %s", name, known)
+}
+
+// findUpwards returns the path of name in the working folder or the nearest folder above that has it.
+func findUpwards(name string) string {
+	folder, err := os.Getwd()
+	if err != nil {
+		return ""
+	}
+	for {
+		if path := filepath.Join(folder, name); fileExists(path) {
+			return path
+		}
+		parent := filepath.Dir(folder)
+		if parent == folder {
+			return ""
+		}
+		folder = parent
+	}
+}
+
+func fileExists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// Greet asks the server for its version and returns the line that every program starts with:
+// which cluster this is. It gives up after 5 seconds.
+func (c *Cluster) Greet(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	client, err := discovery.NewDiscoveryClientForConfig(c.Config)
+	if err != nil {
+		return "", err
+	}
+	version, err := client.ServerVersionWithContext(ctx)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("context %s, server %s, Kubernetes %s", c.Context, c.Config.Host, version.GitVersion), nil
+}

@@ -1,0 +1,69 @@
+package connect
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+)
+
+// Explain returns err in one line that names the thing and says what to do next.
+// An error that it has nothing to say about comes back with its own words.
+func Explain(err error) string {
+	server := "the server"
+	var request *url.Error
+	if errors.As(err, &request) {
+		if address, parseErr := url.Parse(request.URL); parseErr == nil {
+			server = address.Host
+		}
+	}
+	var (
+		certificate x509.CertificateInvalidError
+		authority   x509.UnknownAuthorityError
+		hostname    x509.HostnameError
+		dns         *net.DNSError
+		noResource  *meta.NoResourceMatchError
+		noKind      *meta.NoKindMatchError
+	)
+	switch {
+	case utilnet.IsConnectionRefused(err):
+		return fmt.Sprintf("%s refuses connections: the cluster is not running; `make cluster` starts it", server)
+	case errors.As(err, &certificate) && certificate.Reason == x509.Expired:
+		return fmt.Sprintf("the certificate of %s has expired or is not valid yet: check this machine's clock, or make the cluster anew with `make cluster-down cluster`", server)
+	case errors.As(err, &authority):
+		return fmt.Sprintf("the certificate of %s is signed by an authority that the kubeconfig does not know: the kubeconfig is of another cluster, or of an older one; `make cluster` writes a fresh one", server)
+	case errors.As(err, &hostname):
+		return fmt.Sprintf("the certificate of %s is for other names: %s; use one of them in the kubeconfig's server field", server, oneLine(hostname))
+	case errors.As(err, &dns):
+		return fmt.Sprintf("no address for %s: check the kubeconfig's server field, or the network", dns.Name)
+	case apierrors.IsUnauthorized(err):
+		return "unauthorized: the server does not accept the kubeconfig's user (wrong or expired credentials); `make cluster` writes fresh ones"
+	case apierrors.IsForbidden(err):
+		return fmt.Sprintf("%s: this needs a Role or ClusterRole with that verb and resource, bound to the user", oneLine(err))
+	case errors.As(err, &noResource):
+		return fmt.Sprintf("the server has no resource %q: install its CRD, or look for the name in `scripts/kubectl api-resources`", noResource.PartialResource.GroupResource())
+	case errors.As(err, &noKind):
+		return fmt.Sprintf("the server has no kind %q: install its CRD, or look for the name in `scripts/kubectl api-resources`", noKind.GroupKind)
+	case isUnknownPath(err):
+		return "the server does not know this resource: install its CRD, or look for the name in `scripts/kubectl api-resources`"
+	case errors.Is(err, context.DeadlineExceeded) || utilnet.IsTimeout(err):
+		return fmt.Sprintf("%s does not answer: see `make cluster-status`", server)
+	}
+	return oneLine(err)
+}
+
+// isUnknownPath tells a 404 for a whole resource (no such API) from one for an object (no such name).
+func isUnknownPath(err error) bool {
+	return apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, "UnexpectedServerResponse")
+}
+
+func oneLine(err error) string {
+	return strings.Join(strings.Fields(err.Error()), " ")
+}

@@ -1,0 +1,131 @@
+// Package program is the frame around every chapter's main: flags that all chapters have, signals,
+// the connection to the cluster, and an exit code with at most one line of complaint.
+//
+// A chapter makes a [Program], adds flags of its own to [Program.Flags], and hands [Program.Run] what it does.
+package program
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+
+	"example.com/client-go-workbook/internal/connect"
+	"example.com/client-go-workbook/internal/cutter"
+	"example.com/client-go-workbook/internal/wire"
+)
+
+// Program is a chapter's program.
+type Program struct {
+	Flags *pflag.FlagSet
+	Wire  wire.Log // every request of the program
+
+	connect  connect.Options
+	cutter   cutter.Cutter
+	duration time.Duration
+	wire     bool
+}
+
+// New returns the program of a chapter, for example "01-listwatch".
+func New(name string) *Program {
+	p := &Program{Flags: pflag.NewFlagSet(name, pflag.ContinueOnError)}
+	p.Flags.SortFlags = false
+	p.connect.AddFlags(p.Flags)
+	p.Flags.DurationVar(&p.duration, "duration", 0, "stop after this time (0: at Ctrl-C)")
+	p.Flags.BoolVar(&p.wire, "wire", false, "print each HTTP request")
+	p.cutter.AddFlags(p.Flags)
+	klogFlags := flag.NewFlagSet("", flag.ContinueOnError)
+	klog.InitFlags(klogFlags)
+	verbosity := pflag.PFlagFromGoFlag(klogFlags.Lookup("v"))
+	verbosity.Usage = "how much client-go logs to stderr (4 shows its retries, 8 its requests)"
+	p.Flags.AddFlag(verbosity)
+	return p
+}
+
+// Writes says that the program changes the cluster it talks to, which $KUBECONFIG alone must not allow.
+func (p *Program) Writes() { p.connect.Writes = true }
+
+// UsageError is a mistake in how the program was called. It ends the program with exit code 2.
+type UsageError struct{ error }
+
+// Usagef returns a UsageError.
+func Usagef(format string, args ...any) error {
+	return UsageError{fmt.Errorf(format, args...)}
+}
+
+// Run runs the program with the process's arguments and exits the process when run returns.
+// The context that run gets ends at SIGINT, at SIGTERM, and after --duration.
+// A second signal ends the process at once.
+func (p *Program) Run(run func(ctx context.Context, config *rest.Config) error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // from here on signals kill, as they do by default
+	os.Exit(p.Main(ctx, os.Args[1:], os.Stdout, os.Stderr, run))
+}
+
+// Main is Run without a process around it. It returns the exit code: 0, 1 for an error, 2 for wrong usage.
+func (p *Program) Main(ctx context.Context, args []string, stdout, stderr io.Writer, run func(context.Context, *rest.Config) error) int {
+	err := p.main(ctx, args, stdout, stderr, run)
+	var usage UsageError
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, pflag.ErrHelp):
+		fmt.Fprintf(stdout, "Usage of %s:\n%s", p.Flags.Name(), p.Flags.FlagUsages())
+		return 0
+	case errors.As(err, &usage):
+		fmt.Fprintf(stderr, "%s: %v (--help lists the flags)\n", p.Flags.Name(), err)
+		return 2
+	}
+	fmt.Fprintf(stderr, "%s: %s\n", p.Flags.Name(), connect.Explain(err))
+	return 1
+}
+
+func (p *Program) main(ctx context.Context, args []string, stdout, stderr io.Writer, run func(context.Context, *rest.Config) error) error {
+	p.Flags.SetOutput(io.Discard) // the one line that Main prints is enough
+	p.Flags.Usage = func() {}
+	if err := p.Flags.Parse(args); errors.Is(err, pflag.ErrHelp) {
+		return err
+	} else if err != nil {
+		return UsageError{err}
+	}
+	if p.Flags.NArg() > 0 {
+		return Usagef("unknown argument %q", p.Flags.Arg(0))
+	}
+
+	cluster, err := p.connect.Load()
+	if err != nil {
+		return err
+	}
+	if p.wire {
+		p.Wire.Out = stdout
+	}
+	cluster.Config.Dial = p.cutter.Dial
+	greeting, err := cluster.Greet(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(stderr, greeting)
+	cluster.Config.Wrap(p.Wire.Wrap)
+
+	if p.duration > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, p.duration)
+		defer cancel()
+	}
+	var group sync.WaitGroup
+	defer group.Wait()
+	cutting, stopCutting := context.WithCancel(ctx)
+	defer stopCutting()
+	group.Go(func() { p.cutter.Run(cutting, stderr) })
+	return run(ctx, cluster.Config)
+}

@@ -1,0 +1,81 @@
+// Package wire shows and counts the HTTP requests that a program makes.
+//
+// A [Log] sits in rest.Config's WrapTransport and sees what really goes over the wire: paths and parameters,
+// how long each request took, how many bytes came back.
+package wire
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Log counts requests, and prints them where Out is set.
+type Log struct {
+	Out io.Writer
+
+	requests atomic.Int64
+}
+
+// Requests returns how many requests were sent so far.
+func (l *Log) Requests() int {
+	return int(l.requests.Load())
+}
+
+// Wrap puts the log between a client and its transport. It is for rest.Config's Wrap.
+func (l *Log) Wrap(transport http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(request *http.Request) (*http.Response, error) {
+		number := l.requests.Add(1)
+		start := time.Now()
+		line := fmt.Sprintf("WIRE #%d %s %s", number, request.Method, request.URL.RequestURI())
+		response, err := transport.RoundTrip(request)
+		if err != nil {
+			l.printf("%s: %v\n", line, err)
+			return response, err
+		}
+		line = fmt.Sprintf("%s: %d", line, response.StatusCode)
+		if request.URL.Query().Get("watch") != "" && response.StatusCode == http.StatusOK {
+			l.printf("%s, open\n", line)
+		}
+		response.Body = &body{ReadCloser: response.Body, ended: func(bytes int64) {
+			l.printf("%s, %d bytes in %s\n", line, bytes, time.Since(start).Round(time.Millisecond))
+		}}
+		return response, nil
+	})
+}
+
+func (l *Log) printf(format string, args ...any) {
+	if l.Out != nil {
+		fmt.Fprintf(l.Out, format, args...)
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
+
+// body counts what is read and reports once: at the end of the stream, at an error, or when it is closed.
+type body struct {
+	io.ReadCloser
+	bytes atomic.Int64
+	once  sync.Once
+	ended func(bytes int64)
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	total := b.bytes.Add(int64(n))
+	if err != nil {
+		b.once.Do(func() { b.ended(total) })
+	}
+	return n, err
+}
+
+func (b *body) Close() error {
+	err := b.ReadCloser.Close()
+	b.once.Do(func() { b.ended(b.bytes.Load()) })
+	return err
+}
