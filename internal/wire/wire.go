@@ -30,18 +30,17 @@ func (l *Log) Wrap(transport http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(request *http.Request) (*http.Response, error) {
 		number := l.requests.Add(1)
 		start := time.Now()
-		line := fmt.Sprintf("WIRE #%d %s %s", number, request.Method, request.URL.RequestURI())
+		l.printf("WIRE       #%d %s %s\n", number, request.Method, request.URL.RequestURI())
 		response, err := transport.RoundTrip(request)
 		if err != nil {
-			l.printf("%s: %v\n", line, err)
+			l.printf("WIRE       #%d failed: %v\n", number, err)
 			return response, err
 		}
-		line = fmt.Sprintf("%s: %d", line, response.StatusCode)
-		if request.URL.Query().Get("watch") != "" && response.StatusCode == http.StatusOK {
-			l.printf("%s, open\n", line)
+		if request.URL.Query().Get("watch") != "" {
+			l.printf("WIRE       #%d %s in %s, stays open\n", number, response.Status, time.Since(start).Round(time.Millisecond))
 		}
 		response.Body = &body{ReadCloser: response.Body, ended: func(bytes int64) {
-			l.printf("%s, %d bytes in %s\n", line, bytes, time.Since(start).Round(time.Millisecond))
+			l.printf("WIRE       #%d %s, ended after %s, %d bytes\n", number, response.Status, time.Since(start).Round(time.Millisecond), bytes)
 		}}
 		return response, nil
 	})

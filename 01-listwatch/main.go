@@ -1,0 +1,48 @@
+// Chapter 1: List and Watch, the two requests that everything in the later chapters rests on.
+//
+// The program lists a resource, watches it from the version that the list was read at, and prints every
+// event. It keeps on when the watch ends, when the server is away, and when the server has forgotten the
+// version that the program saw last.
+//
+// Read in this order: main.go, resource.go (the two requests), list.go, watch.go, world.go (what was printed
+// so far, to tell what was missed).
+package main
+
+import (
+	"context"
+	"os"
+
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/rest"
+
+	"example.com/client-go-workbook/internal/program"
+)
+
+func main() {
+	p := program.New("01-listwatch")
+	s := selection{labels: labels.Everything(), fields: fields.Everything()}
+	p.Flags.StringVar(&s.resource, "resource", "pods", "resource to watch, also as short name or with its group: deploy, deployments.apps")
+	p.Flags.StringVarP(&s.namespace, "namespace", "n", "", "namespace to watch (default: all)")
+	p.Flags.FuncP("selector", "l", "label selector, such as app=nginx", func(value string) (err error) {
+		s.labels, err = labels.Parse(value)
+		return err
+	})
+	p.Flags.Func("field-selector", "field selector, such as spec.nodeName=node-000000", func(value string) (err error) {
+		s.fields, err = fields.ParseSelector(value)
+		return err
+	})
+	w := watcher{out: os.Stdout}
+	p.Flags.Uint32Var(&w.pageSize, "page-size", 500, "objects a page of the list (0: all in one)")
+	p.Flags.BoolVar(&w.stream, "stream", false, "let the watch deliver the list too: a streaming list")
+	p.Flags.DurationVar(&w.timeout, "watch-timeout", 0, "ask the server to end each watch after this time (0: the server chooses)")
+
+	p.Run(func(ctx context.Context, config *rest.Config) error {
+		listWatch, err := newListWatch(ctx, config, s)
+		if err != nil {
+			return err
+		}
+		w.listWatch = listWatch
+		return w.run(ctx)
+	})
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+	"k8s.io/client-go/tools/cache"
+
+	"example.com/client-go-workbook/internal/program"
+)
+
+// selection says what to list and watch.
+type selection struct {
+	resource, namespace string
+	labels              labels.Selector
+	fields              fields.Selector
+}
+
+func (s selection) modify(options *metav1.ListOptions) {
+	options.LabelSelector = s.labels.String()
+	options.FieldSelector = s.fields.String()
+}
+
+// newListWatch returns the pair of requests: a List, which is one short answer, and a Watch, which is one
+// answer that does not end.
+func newListWatch(ctx context.Context, config *rest.Config, s selection) (*cache.ListWatch, error) {
+	if s.resource == "pods" {
+		// The typed client knows pods as a Go type, corev1.Pod, and asks for them in protobuf.
+		clientset, err := kubernetes.NewForConfig(config)
+		if err != nil {
+			return nil, err
+		}
+		return cache.NewFilteredListWatchFromClient(clientset.CoreV1().RESTClient(), "pods", s.namespace, s.modify), nil
+	}
+
+	// Any other resource, custom ones included, goes through the dynamic client, which knows no types:
+	// objects are maps, decoded from JSON. It does not know paths either, so the server is asked which
+	// group and version the resource belongs to.
+	mapping, err := findResource(ctx, config, s.resource)
+	if err != nil {
+		return nil, err
+	}
+	if s.namespace != "" && mapping.Scope.Name() == meta.RESTScopeNameRoot {
+		return nil, program.Usagef("%s belong to no namespace: leave --namespace away", mapping.Resource.Resource)
+	}
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	resource := client.Resource(mapping.Resource).Namespace(s.namespace)
+	return &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			s.modify(&options)
+			return resource.List(ctx, options)
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			s.modify(&options)
+			return resource.Watch(ctx, options)
+		},
+	}, nil
+}
+
+// findResource asks the server's discovery what a name such as "deploy" or "deployments.apps" stands for.
+func findResource(ctx context.Context, config *rest.Config, name string) (*meta.RESTMapping, error) {
+	client, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	cached := memory.NewMemCacheClient(client)
+	mapper := restmapper.NewShortcutExpander(restmapper.NewDeferredDiscoveryRESTMapper(cached), cached, nil)
+	kind, err := mapper.KindFor(schema.ParseGroupResource(name).WithVersion(""))
+	if err != nil {
+		return nil, err
+	}
+	return mapper.RESTMapping(kind.GroupKind(), kind.Version)
+}

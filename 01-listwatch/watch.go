@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+
+	"example.com/client-go-workbook/internal/connect"
+)
+
+// watcher prints a resource's objects and keeps what is printed equal to the server.
+type watcher struct {
+	listWatch *cache.ListWatch
+	pageSize  uint32
+	stream    bool
+	timeout   time.Duration
+	out       io.Writer
+
+	world   world  // what is printed; nil before the first list
+	version string // resourceVersion that the world was printed up to; empty when it must be listed
+}
+
+// firstDelay is waited before a second try, and doubled for each one after. Jitter keeps the clients of a
+// server that comes back from knocking all at once.
+var firstDelay = wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 5, Cap: 8 * time.Second}
+
+// run lists and watches until ctx ends. It gives up only if the first request is refused as wrong, which no
+// waiting mends. It never waits while there is progress, and never tries again at once without any.
+func (w *watcher) run(ctx context.Context) error {
+	backoff := firstDelay
+	for {
+		progress, err := w.next(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if w.world == nil && isWrongRequest(err) {
+			return err
+		}
+		if progress {
+			backoff = firstDelay
+		}
+		switch {
+		case err == nil && progress:
+			continue
+		case isExpired(err):
+			w.line("EXPIRED", "410: the server keeps no version as old as ours any more: listing again")
+			w.version = ""
+		case apierrors.HasStatusCause(err, "ClientWatchDecoding") && !progress:
+			// The event after our version can't be read, and asking for it again would not change that.
+			w.line("UNREADABLE", "%s: listing again", connect.Explain(err))
+			w.version = ""
+		}
+		delay := backoff.Step()
+		if seconds, ok := apierrors.SuggestsClientDelay(err); ok {
+			delay = max(delay, time.Duration(seconds)*time.Second)
+		}
+		if err != nil {
+			w.line("RETRY", "in %s: %s", delay.Round(100*time.Millisecond), connect.Explain(err))
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(delay):
+		}
+	}
+}
+
+// next makes one request: a list, or a watch for as long as it lasts. It tells whether that got us further.
+func (w *watcher) next(ctx context.Context) (progress bool, err error) {
+	if w.version == "" && !w.stream {
+		err := w.list(ctx)
+		return err == nil, err
+	}
+	start := time.Now()
+	events, err := w.watch(ctx)
+	return events > 0 || err == nil && time.Since(start) > time.Second, err
+}
+
+// watch prints events until the server or the network ends the watch. It returns how many came.
+func (w *watcher) watch(ctx context.Context) (events int, err error) {
+	start := time.Now()
+	options := metav1.ListOptions{
+		ResourceVersion: w.version,
+		// Bookmarks are events without an object that tell the newest version. Where ours is not among the
+		// objects that change, only they keep the version we resume from young enough for the server.
+		AllowWatchBookmarks: true,
+	}
+	if w.timeout > 0 {
+		options.TimeoutSeconds = new(int64(max(1, w.timeout.Seconds())))
+	}
+	var initial world // what a streaming list has delivered so far; nil when we have it all
+	if w.version == "" {
+		initial = world{}
+		options.SendInitialEvents = new(true)
+		options.ResourceVersionMatch = metav1.ResourceVersionMatchNotOlderThan
+	}
+
+	watcher, err := w.listWatch.WatchWithContext(ctx, options)
+	if err != nil {
+		return 0, err
+	}
+	defer watcher.Stop()
+	for event := range watcher.ResultChan() {
+		if event.Type == watch.Error {
+			return events, apierrors.FromObject(event.Object) // inside an answer that began with 200 OK
+		}
+		events++
+		name, s, err := look(event.Object)
+		if err != nil {
+			return events, err
+		}
+		switch {
+		case initial == nil && event.Type == watch.Bookmark:
+			w.line("BOOKMARK", "%s", s)
+			w.version = s.resourceVersion
+		case initial == nil:
+			w.apply(event.Type, name, s)
+		case event.Type == watch.Bookmark && endsInitialEvents(event.Object):
+			w.replace(initial, s.resourceVersion, "streamed", start)
+			initial = nil
+		case event.Type != watch.Bookmark:
+			// The version stays as it was: whoever resumes in the middle of a streaming list loses the rest of it.
+			initial[name] = s
+		}
+	}
+	// That the channel closes is no error: each watch ends, by its timeout if by nothing else.
+	if ctx.Err() == nil {
+		w.line("CLOSED", "after %d event(s): resuming after resourceVersion %s", events, w.version)
+	}
+	return events, nil
+}
+
+// endsInitialEvents tells whether a bookmark is the one that ends a streaming list.
+func endsInitialEvents(bookmark runtime.Object) bool {
+	metadata, err := meta.Accessor(bookmark)
+	return err == nil && metadata.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true"
+}
+
+// isExpired tells whether the server has forgotten the version we asked for: HTTP status 410, or an event of
+// type ERROR with that code. Asking for the same version again can only fail again.
+func isExpired(err error) bool {
+	return apierrors.IsResourceExpired(err) || apierrors.IsGone(err)
+}
+
+// isWrongRequest tells whether the server has understood the request and refuses it.
+func isWrongRequest(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || isExpired(err) || apierrors.IsTooManyRequests(err) {
+		return false
+	}
+	code := status.Status().Code
+	return code >= http.StatusBadRequest && code < http.StatusInternalServerError
+}
