@@ -36,12 +36,15 @@ func (s selection) modify(options *metav1.ListOptions) {
 // newListWatch returns the pair of requests: a List, which is one short answer, and a Watch, which is one
 // answer that does not end.
 func newListWatch(ctx context.Context, config *rest.Config, s selection) (*cache.ListWatch, error) {
+	clientset, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	if err := program.CheckNamespace(ctx, clientset, s.namespace); err != nil {
+		return nil, err
+	}
 	if s.resource == "pods" {
 		// The typed client knows pods as a Go type, corev1.Pod, and asks for them in protobuf.
-		clientset, err := kubernetes.NewForConfig(config)
-		if err != nil {
-			return nil, err
-		}
 		return cache.NewFilteredListWatchFromClient(clientset.CoreV1().RESTClient(), "pods", s.namespace, s.modify), nil
 	}
 

@@ -39,33 +39,40 @@ var firstDelay = wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitte
 func (w *watcher) run(ctx context.Context) error {
 	backoff := firstDelay
 	for {
-		progress, err := w.next(ctx)
+		start, version := time.Now(), w.version
+		var err error
+		if w.version == "" && !w.stream {
+			err = w.list(ctx)
+		} else {
+			err = w.watch(ctx)
+		}
 		if ctx.Err() != nil {
 			return nil
 		}
 		if w.world == nil && isWrongRequest(err) {
 			return err
 		}
+		progress := w.version != version || err == nil && time.Since(start) > time.Second
 		if progress {
 			backoff = firstDelay
 		}
-		switch {
-		case err == nil && progress:
+		if progress && err == nil {
 			continue
-		case isExpired(err):
-			w.line("EXPIRED", "410: the server keeps no version as old as ours any more: listing again")
-			w.version = ""
-		case apierrors.HasStatusCause(err, "ClientWatchDecoding") && !progress:
-			// The event after our version can't be read, and asking for it again would not change that.
-			w.line("UNREADABLE", "%s: listing again", connect.Explain(err))
-			w.version = ""
 		}
-		delay := backoff.Step()
+		delay := backoff.Step().Round(100 * time.Millisecond)
 		if seconds, ok := apierrors.SuggestsClientDelay(err); ok {
 			delay = max(delay, time.Duration(seconds)*time.Second)
 		}
-		if err != nil {
-			w.line("RETRY", "in %s: %s", delay.Round(100*time.Millisecond), connect.Explain(err))
+		switch {
+		case isExpired(err):
+			w.line("EXPIRED", "%s: listing again in %s", connect.Explain(err), delay)
+			w.version = ""
+		case apierrors.HasStatusCause(err, "ClientWatchDecoding") && !progress:
+			// The event after our version can't be read, and asking for it again would not change that.
+			w.line("UNREADABLE", "%s: listing again in %s", connect.Explain(err), delay)
+			w.version = ""
+		case err != nil:
+			w.line("RETRY", "in %s: %s", delay, connect.Explain(err))
 		}
 		select {
 		case <-ctx.Done():
@@ -75,20 +82,9 @@ func (w *watcher) run(ctx context.Context) error {
 	}
 }
 
-// next makes one request: a list, or a watch for as long as it lasts. It tells whether that got us further.
-func (w *watcher) next(ctx context.Context) (progress bool, err error) {
-	if w.version == "" && !w.stream {
-		err := w.list(ctx)
-		return err == nil, err
-	}
-	start := time.Now()
-	events, err := w.watch(ctx)
-	return events > 0 || err == nil && time.Since(start) > time.Second, err
-}
-
-// watch prints events until the server or the network ends the watch. It returns how many came.
-func (w *watcher) watch(ctx context.Context) (events int, err error) {
-	start := time.Now()
+// watch prints events until the server or the network ends the watch.
+func (w *watcher) watch(ctx context.Context) error {
+	start, events := time.Now(), 0
 	options := metav1.ListOptions{
 		ResourceVersion: w.version,
 		// Bookmarks are events without an object that tell the newest version. Where ours is not among the
@@ -107,17 +103,17 @@ func (w *watcher) watch(ctx context.Context) (events int, err error) {
 
 	watcher, err := w.listWatch.WatchWithContext(ctx, options)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer watcher.Stop()
 	for event := range watcher.ResultChan() {
 		if event.Type == watch.Error {
-			return events, apierrors.FromObject(event.Object) // inside an answer that began with 200 OK
+			return apierrors.FromObject(event.Object) // inside an answer that began with 200 OK
 		}
 		events++
 		name, s, err := look(event.Object)
 		if err != nil {
-			return events, err
+			return err
 		}
 		switch {
 		case initial == nil && event.Type == watch.Bookmark:
@@ -134,10 +130,14 @@ func (w *watcher) watch(ctx context.Context) (events int, err error) {
 		}
 	}
 	// That the channel closes is no error: each watch ends, by its timeout if by nothing else.
-	if ctx.Err() == nil {
+	switch {
+	case ctx.Err() != nil:
+	case initial != nil:
+		w.line("CLOSED", "in the middle of the streaming list: beginning it again")
+	default:
 		w.line("CLOSED", "after %d event(s): resuming after resourceVersion %s", events, w.version)
 	}
-	return events, nil
+	return nil
 }
 
 // endsInitialEvents tells whether a bookmark is the one that ends a streaming list.

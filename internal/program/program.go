@@ -17,6 +17,9 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
@@ -61,6 +64,22 @@ type UsageError struct{ error }
 // Usagef returns a UsageError.
 func Usagef(format string, args ...any) error {
 	return UsageError{fmt.Errorf(format, args...)}
+}
+
+// CheckNamespace returns a UsageError if there is no such namespace. To the server an unknown namespace is
+// just an empty one, so a typo would wait in silence. An empty name stands for all namespaces.
+func CheckNamespace(ctx context.Context, clientset kubernetes.Interface, name string) error {
+	if name == "" {
+		return nil
+	}
+	_, err := clientset.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return Usagef("there is no namespace %q: see `scripts/kubectl get namespaces`", name)
+	case apierrors.IsForbidden(err):
+		return nil // whoever may read one namespace only can't look
+	}
+	return err
 }
 
 // Run runs the program with the process's arguments and exits the process when run returns.
