@@ -1,0 +1,54 @@
+# Every target is one line in scripts/, or a go command: make only gives them short names.
+# It works with GNU make 3.81, which macOS has.
+
+# `make chapter 1`: the words after these targets are their arguments. make takes them for targets, too, and gets
+# told that there is nothing to do for them.
+ifneq (,$(filter chapter diff samples,$(firstword $(MAKECMDGOALS))))
+  words := $(wordlist 2,99,$(MAKECMDGOALS))
+  ifneq (,$(words))
+    N := $(words)
+    .PHONY: $(words)
+    $(eval $(words):;@:)
+  endif
+endif
+
+.DEFAULT_GOAL := help
+.PHONY: help chapter diff samples cluster cluster-down cluster-status doctor test test-kind bench lint
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1 /p' Makefile | while read -r name text; do printf '  %-15s %s\n' "$$name" "$$text"; done
+
+chapter: ## run a chapter: make chapter 1, with arguments for it: make chapter 1 ARGS="--help"
+	@exec scripts/chapter.sh '$(N)' $(ARGS)
+
+diff: ## show what a chapter adds to the one before: make diff 2
+	@scripts/diff.sh '$(N)'
+
+samples: ## put the sample objects on the cluster: all, or those that a chapter needs: make samples 1
+	@scripts/apply-samples.sh $(if $(N),'$(N)')
+
+cluster: ## bring the cluster up, or repair it; CLUSTER=kind or CLUSTER=local decides which
+	@scripts/cluster-up.sh
+
+cluster-down: ## remove the cluster and all its files
+	@scripts/cluster-down.sh
+
+cluster-status: ## say what cluster there is and whether it is up
+	@scripts/cluster-status.sh
+
+doctor: ## check this machine for what the workbook needs
+	@scripts/doctor.sh
+
+test: ## run all tests on the local cluster, skipping none
+	@scripts/test.sh local
+
+test-kind: ## run all tests on a kind cluster
+	@scripts/test.sh kind
+
+bench: ## measure what the text gives figures for
+	@scripts/bench-cluster.sh
+
+lint: ## check the code: gofmt, go vet, staticcheck
+	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "run gofmt -w on: $$unformatted"; exit 1; }
+	@go vet ./...
+	@go tool staticcheck ./...
