@@ -34,7 +34,7 @@ kind_runtime() {
 	if [ -z "$runtime" ]; then
 		fail "The kind cluster needs Docker or Podman, and neither answers: start one, or run make cluster-down and CLUSTER=local make cluster."
 	fi
-	export KIND_EXPERIMENTAL_PROVIDER=$runtime
+	[ "$runtime" = docker ] || export KIND_EXPERIMENTAL_PROVIDER=$runtime
 }
 
 kind_bring_up() {
