@@ -13,7 +13,7 @@ ifneq (,$(filter chapter diff samples,$(firstword $(MAKECMDGOALS))))
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help chapter diff samples cluster cluster-down cluster-status doctor test test-kind bench lint
+.PHONY: help chapter diff samples cluster cluster-down cluster-status doctor test test-kind bench lint codegen verify-codegen
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1 /p' Makefile | while read -r name text; do printf '  %-15s %s\n' "$$name" "$$text"; done
@@ -47,6 +47,12 @@ test-kind: ## run all tests on a kind cluster
 
 bench: ## measure what the text gives figures for
 	@scripts/bench-cluster.sh
+
+codegen: ## generate what follows from chapter 6's Go types: clients, deep copies, the CRD
+	@scripts/update-codegen.sh
+
+verify-codegen: ## check that it was generated, and name the files that are stale
+	@scripts/verify-codegen.sh
 
 lint: ## check the code: gofmt, go vet, staticcheck
 	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "run gofmt -w on: $$unformatted"; exit 1; }
