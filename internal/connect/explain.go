@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/url"
 	"strings"
+	"syscall"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -35,6 +36,8 @@ func Explain(err error) string {
 	switch {
 	case utilnet.IsConnectionRefused(err):
 		return fmt.Sprintf("%s refuses connections: the cluster is not running; `make cluster` starts it", server)
+	case errors.Is(err, syscall.ENETUNREACH) || errors.Is(err, syscall.EHOSTUNREACH):
+		return fmt.Sprintf("no way to %s: check the network", server)
 	case errors.As(err, &certificate) && certificate.Reason == x509.Expired:
 		return fmt.Sprintf("the certificate of %s has expired or is not valid yet: check this machine's clock, or make the cluster anew with `make cluster-down cluster`", server)
 	case errors.As(err, &authority):

@@ -22,6 +22,10 @@ type Cutter struct {
 	For   time.Duration // how long new connections are refused after it
 	Times int           // how many cuts, each After the one before has healed
 
+	// Unreachable lets new connections fail as if the network were down. Without it they are refused, as by a
+	// machine that is up and has no server on that port. Clients may treat the two differently: informers do.
+	Unreachable bool
+
 	dialer net.Dialer
 
 	mu   sync.Mutex
@@ -29,11 +33,12 @@ type Cutter struct {
 	open map[net.Conn]struct{}
 }
 
-// AddFlags adds --cut-after, --cut-for and --cut-times.
+// AddFlags adds --cut-after, --cut-for, --cut-times and --cut-unreachable.
 func (c *Cutter) AddFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&c.After, "cut-after", 0, "break it: cut the connection to the server after this time (0: never)")
 	flags.DurationVar(&c.For, "cut-for", 0, "break it: refuse new connections for this time after the cut")
 	flags.IntVar(&c.Times, "cut-times", 1, "break it: cut this many times")
+	flags.BoolVar(&c.Unreachable, "cut-unreachable", false, "break it: let new connections find the network unreachable, instead of refusing them")
 }
 
 // Dial connects as net.Dialer does, unless the connection is cut. It is for rest.Config's Dial.
@@ -46,7 +51,11 @@ func (c *Cutter) Dial(ctx context.Context, network, address string) (net.Conn, e
 	defer c.mu.Unlock()
 	if c.cut {
 		conn.Close()
-		return nil, &net.OpError{Op: "dial", Net: network, Err: syscall.ECONNREFUSED}
+		why := syscall.ECONNREFUSED
+		if c.Unreachable {
+			why = syscall.ENETUNREACH
+		}
+		return nil, &net.OpError{Op: "dial", Net: network, Err: why}
 	}
 	if c.open == nil {
 		c.open = map[net.Conn]struct{}{}

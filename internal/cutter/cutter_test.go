@@ -3,10 +3,12 @@ package cutter
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -40,6 +42,10 @@ func TestCutDropsAndRefuses(t *testing.T) {
 	}
 	if _, err := client.Get(server.URL); !utilnet.IsConnectionRefused(err) {
 		t.Errorf("a request while cut: %v, want connection refused", err)
+	}
+	c.Unreachable = true
+	if _, err := client.Get(server.URL); !errors.Is(err, syscall.ENETUNREACH) {
+		t.Errorf("a request while cut: %v, want network unreachable", err)
 	}
 	c.Restore()
 	response, err := client.Get(server.URL)
