@@ -97,17 +97,33 @@ local_repair() {
 		say "The cluster is up again, its objects are still there."
 		return
 	fi
-	# A port may have been taken by another program meanwhile. Without its settings, but with its data and
-	# certificates, kwokctl makes the same cluster with other ports.
+	if [ -z "$(missing)" ]; then
+		fail "It runs, but does not answer: see $kwok/clusters/workbook/logs, or run make cluster again."
+	fi
 	stop '.*'
-	rm -rf "$kwok/clusters/workbook/kwok.yaml" "$kwok/clusters/workbook/pids" "$kwok/kubeconfig"
-	if local_create; then
-		say "The cluster is up again at another port, its objects are still there."
-		return
+	if port_taken; then
+		# Without its settings, but with its data and certificates, kwokctl makes the same cluster at other ports.
+		rm -rf "$kwok/clusters/workbook/kwok.yaml" "$kwok/clusters/workbook/pids" "$kwok/kubeconfig"
+		if local_create; then
+			say "Another program had taken a port of it. The cluster is up again at another, its objects are still there."
+			return
+		fi
 	fi
 	return 1
 }
 
+# port_taken: whether anything listens at a port of this cluster, which does not run.
+port_taken() {
+	local port
+	for port in $(sed -n 's/^  [a-zA-Z]*Port: \([0-9]*\)$/\1/p' "$kwok/clusters/workbook/kwok.yaml"); do
+		if (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then
+			return
+		fi
+	done
+	return 1
+}
+
+# local_start: starts the programs that don't run, or the API server again if it runs and does not answer.
 local_start() {
 	local pids=$kwok/clusters/workbook/pids name
 	if [ -z "$(missing)" ]; then

@@ -1,0 +1,432 @@
+package scripts_test
+
+import (
+	"bufio"
+	"io/fs"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// programs are the local cluster's processes.
+var programs = []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok-controller"}
+
+// cluster is a local cluster of one test, in a folder with a space in its name, with a home folder of its own.
+type cluster struct {
+	folder, home string
+	env          []string
+}
+
+// newCluster prepares a cluster; up brings it up. It is removed at the end of the test.
+func newCluster(t *testing.T) *cluster {
+	t.Helper()
+	requireBinaries(t)
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cluster{folder: filepath.Join(base, "my cluster"), home: filepath.Join(base, "home")}
+	if err := os.Mkdir(c.home, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cache := os.Getenv("XDG_CACHE_HOME")
+	if cache == "" {
+		cache = filepath.Join(os.Getenv("HOME"), ".cache")
+	}
+	c.env = []string{"CLUSTER=local", "CLUSTER_DIR=" + c.folder, "HOME=" + c.home, "XDG_CACHE_HOME=" + cache}
+	t.Cleanup(func() {
+		if t.Failed() {
+			log, _ := os.ReadFile(filepath.Join(c.folder, "kwokctl.log"))
+			t.Logf("kwokctl's log:\n%s", log)
+		}
+		run(t, c.env, "./cluster-down.sh")
+	})
+	return c
+}
+
+// requireBinaries skips a test where the local cluster has not been built, but not under make test, which builds it.
+func requireBinaries(t *testing.T) {
+	t.Helper()
+	built := run(t, nil, "bash", "-c", ". ./lib.sh; . ./cluster-local.sh; built").code == 0
+	switch {
+	case built:
+	case os.Getenv("REQUIRE_CLUSTER") != "" && os.Getenv("CLUSTER") != "kind":
+		t.Fatal("the local cluster is not built: run CLUSTER=local make cluster")
+	default:
+		t.Skip("needs the local cluster's programs: run CLUSTER=local make cluster")
+	}
+}
+
+// run runs a script on this cluster, which has to succeed, and returns what it printed.
+func (c *cluster) run(t *testing.T, script string, arguments ...string) string {
+	t.Helper()
+	got := run(t, c.env, script, arguments...)
+	if got.code != 0 {
+		t.Fatalf("%s %q: %+v", script, arguments, got)
+	}
+	return got.stdout + got.stderr
+}
+
+// processes returns the process ids of this cluster's programs.
+func (c *cluster) processes(t *testing.T) map[string]int {
+	t.Helper()
+	pids := map[string]int{}
+	for line := range strings.Lines(c.run(t, "bash", "-c", ". ./lib.sh; processes")) {
+		number, name, _ := strings.Cut(strings.TrimSpace(line), " ")
+		pid, err := strconv.Atoi(number)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if pids[name] != 0 {
+			t.Errorf("%s runs twice", name)
+		}
+		pids[name] = pid
+	}
+	return pids
+}
+
+// kill kills programs of this cluster, and returns when they are gone.
+func (c *cluster) kill(t *testing.T, names ...string) {
+	t.Helper()
+	pids := c.processes(t)
+	for _, name := range names {
+		if err := syscall.Kill(pids[name], syscall.SIGKILL); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+	}
+	eventually(t, "the killed processes are gone", func() bool {
+		left := c.processes(t)
+		for _, name := range names {
+			if left[name] != 0 {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// isWhole checks that all programs run and that the cluster answers.
+func (c *cluster) isWhole(t *testing.T) {
+	t.Helper()
+	pids := c.processes(t)
+	for _, name := range programs {
+		if pids[name] == 0 {
+			t.Errorf("%s does not run", name)
+		}
+	}
+	c.run(t, "./cluster-status.sh")
+}
+
+// mark puts an object on the cluster, and isMarked tells whether it's still there.
+func (c *cluster) mark(t *testing.T) {
+	t.Helper()
+	if !c.isMarked(t) {
+		c.run(t, "./kubectl", "create", "namespace", "mark")
+	}
+}
+
+func (c *cluster) isMarked(t *testing.T) bool {
+	t.Helper()
+	return run(t, c.env, "./kubectl", "get", "namespace", "mark").code == 0
+}
+
+// eventually polls a condition until it holds, for 30 seconds at most.
+func eventually(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(30 * time.Second)
+	for !condition() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("not within 30 seconds: %s", what)
+		}
+	}
+}
+
+func TestTwoAtOnceMakeOneClusterAndDownLeavesNothing(t *testing.T) {
+	c := newCluster(t)
+	outputs := make(chan string)
+	for range 2 {
+		go func() {
+			output, err := command(c.env, "./cluster-up.sh").CombinedOutput()
+			if err != nil {
+				t.Error(err)
+			}
+			outputs <- string(output)
+		}()
+	}
+	both := <-outputs + <-outputs
+	if n := strings.Count(both, "Starting a local cluster"); n != 1 {
+		t.Errorf("%d clusters started:\n%s", n, both)
+	}
+	c.isWhole(t)
+
+	if got := run(t, c.env, "./cluster-up.sh"); got != (result{}) {
+		t.Errorf("on a cluster that is up: %+v, want nothing", got)
+	}
+	other := append(c.env, "CLUSTER=kind")
+	if got, want := run(t, other, "./cluster-up.sh"), (result{"", "There is a local cluster already: run make cluster-down first, then CLUSTER=kind make cluster.\n", 1}); got != want {
+		t.Errorf("CLUSTER=kind: got %+v, want %+v", got, want)
+	}
+	if got := c.run(t, "./kubectl", "config", "get-contexts", "-o", "name"); got != "workbook\n" {
+		t.Errorf("contexts %q, want workbook", got)
+	}
+	if got := c.run(t, "./kubectl", "config", "current-context"); got != "workbook\n" {
+		t.Errorf("current context %q, want workbook", got)
+	}
+	address := c.address(t)
+
+	c.run(t, "./cluster-down.sh")
+	if pids := c.processes(t); len(pids) != 0 {
+		t.Errorf("still running: %v", pids)
+	}
+	if connection, err := net.Dial("tcp", address); err == nil {
+		connection.Close()
+		t.Errorf("something still answers at %s", address)
+	}
+	if _, err := os.Stat(c.folder); err == nil {
+		t.Errorf("%s is still there", c.folder)
+	}
+	if entries, err := os.ReadDir(c.home); err != nil || len(entries) != 0 {
+		t.Errorf("in the home folder: %v, %v", entries, err)
+	}
+}
+
+// address is the API server's host and port.
+func (c *cluster) address(t *testing.T) string {
+	t.Helper()
+	server, err := url.Parse(c.run(t, "./kubectl", "config", "view", "-o", "jsonpath={.clusters[0].cluster.server}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return server.Host
+}
+
+// TestLocalCluster puts one cluster to one test after the other.
+func TestLocalCluster(t *testing.T) {
+	c := newCluster(t)
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, *cluster)
+	}{
+		{"the samples get ready and come back", samples},
+		{"there is room for thousands of pods", room},
+		{"a chapter stops at an interrupt", interrupted},
+		{"a stopped API server comes back with its data", stoppedAPIServer},
+		{"cluster-up repairs what is broken and keeps the data", repairs},
+		{"cluster-up takes another port where its own is taken", takesAnotherPort},
+		{"cluster-up makes a new one of what cannot be repaired", makesANewOne},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c.run(t, "./cluster-up.sh")
+			test.run(t, c)
+		})
+	}
+}
+
+func repairs(t *testing.T, c *cluster) {
+	c.mark(t)
+	address := c.address(t)
+	for _, killed := range append([][]string{programs}, []string{"etcd"}, []string{"kube-apiserver"}, []string{"kube-controller-manager"},
+		[]string{"kube-scheduler"}, []string{"kwok-controller"}) {
+		c.kill(t, killed...)
+		got := run(t, c.env, "./cluster-status.sh")
+		if want := "The local cluster is not whole, these don't run: " + strings.Join(killed, " ") + " - run make cluster.\n"; got != (result{"", want, 1}) {
+			t.Errorf("status: %+v, want %q", got, want)
+		}
+		c.run(t, "./cluster-up.sh")
+		c.isWhole(t)
+	}
+	// A frozen API server runs and does not answer.
+	if err := syscall.Kill(c.processes(t)["kube-apiserver"], syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	c.run(t, "./cluster-up.sh")
+	c.isWhole(t)
+	// A pid file survives a reboot, and then may name a process of somebody else: this test's, here.
+	c.kill(t, "kube-scheduler")
+	pidFile := filepath.Join(c.folder, ".kwok", "clusters", "workbook", "pids", "kube-scheduler.pid")
+	write(t, pidFile, strconv.Itoa(os.Getpid()))
+	c.run(t, "./cluster-up.sh")
+	c.isWhole(t)
+	// Learners delete files.
+	if err := os.Remove(filepath.Join(c.folder, "kubeconfig")); err != nil {
+		t.Fatal(err)
+	}
+	c.run(t, "./cluster-up.sh")
+	c.isWhole(t)
+
+	if !c.isMarked(t) {
+		t.Error("the objects are lost")
+	}
+	if now := c.address(t); now != address {
+		t.Errorf("the API server moved from %s to %s", address, now)
+	}
+}
+
+func takesAnotherPort(t *testing.T, c *cluster) {
+	c.mark(t)
+	address := c.address(t)
+	c.kill(t, programs...)
+	var listener net.Listener
+	eventually(t, "its port is free", func() (free bool) {
+		var err error
+		listener, err = net.Listen("tcp", address)
+		return err == nil
+	})
+	defer listener.Close()
+
+	if got := c.run(t, "./cluster-up.sh"); !strings.Contains(got, "The cluster is up again at another") {
+		t.Errorf("it said %q", got)
+	}
+	c.isWhole(t)
+	if !c.isMarked(t) {
+		t.Error("the objects are lost")
+	}
+}
+
+func makesANewOne(t *testing.T, c *cluster) {
+	c.mark(t)
+	c.kill(t, programs...)
+	err := filepath.WalkDir(filepath.Join(c.folder, ".kwok", "clusters", "workbook", "etcd"), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		return os.WriteFile(path, []byte("garbage"), 0o600)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if got := c.run(t, "./cluster-up.sh"); !strings.Contains(got, "The objects in it are lost.") {
+		t.Errorf("it said %q", got)
+	}
+	c.isWhole(t)
+	if c.isMarked(t) {
+		t.Error("it is not a new cluster")
+	}
+}
+
+func TestClusterUpGoesOnAfterAnInterruptedOne(t *testing.T) {
+	c := newCluster(t)
+	cmd := command(c.env, "./cluster-up.sh")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "etcd runs", func() bool { return c.processes(t)["etcd"] != 0 })
+	if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Wait()
+
+	c.run(t, "./cluster-up.sh")
+	c.isWhole(t)
+}
+
+func stoppedAPIServer(t *testing.T, c *cluster) {
+	c.mark(t)
+	before := c.processes(t)
+
+	c.run(t, "./apiserver.sh", "stop")
+	stopped := c.processes(t)
+	if stopped["kube-apiserver"] != 0 || stopped["etcd"] != before["etcd"] {
+		t.Errorf("running: %v, before: %v", stopped, before)
+	}
+	c.run(t, "./apiserver.sh", "start")
+	c.isWhole(t)
+	after := c.processes(t)
+	for _, name := range programs {
+		if same := after[name] == before[name]; same == (name == "kube-apiserver") {
+			t.Errorf("%s: process %d, before %d", name, after[name], before[name])
+		}
+	}
+	if !c.isMarked(t) {
+		t.Error("the objects are lost")
+	}
+	if got := run(t, c.env, "./apiserver.sh"); got != (result{"", "usage: scripts/apiserver.sh stop|start\n", 2}) {
+		t.Errorf("without an argument: %+v", got)
+	}
+}
+
+func samples(t *testing.T, c *cluster) {
+	c.run(t, "./apply-samples.sh", "1")
+	pods := func() string {
+		return c.run(t, "./kubectl", "get", "pods", "-A", "-o", `jsonpath={range .items[*]}{.metadata.namespace} {.status.phase} {end}`)
+	}
+	if got, want := pods(), strings.Repeat("default Running ", 3)+"nginx Running "; got != want {
+		t.Errorf("chapter 1: %q, want %q", got, want)
+	}
+	c.run(t, "./apply-samples.sh")
+	selected := func() string {
+		return c.run(t, "./kubectl", "get", "deployments", "-n", "test", "-l", "app=test", "-o", "name")
+	}
+	if got, want := selected(), "deployment.apps/test-1\ndeployment.apps/test-2\n"; got != want {
+		t.Errorf("chapter 3: %q, want %q", got, want)
+	}
+
+	c.run(t, "./kubectl", "scale", "deployment", "nginx-deployment", "--replicas=1")
+	c.run(t, "./kubectl", "delete", "pod", "nginx-1", "-n", "nginx")
+	c.run(t, "./apply-samples.sh", "--if-missing", "1")
+	if got, want := pods(), "nginx Running "; !strings.Contains(got, want) {
+		t.Errorf("after deleting one: %q, want %q in it", got, want)
+	}
+	if got := c.run(t, "./apply-samples.sh"); got != "" {
+		t.Errorf("the second time it said %q", got)
+	}
+}
+
+// Pods become ready without waiting for any limit on requests.
+func room(t *testing.T, c *cluster) {
+	c.run(t, "./kubectl", "create", "deployment", "many", "--image=nginx:1.28.0", "--replicas=300")
+	c.run(t, "./kubectl", "rollout", "status", "deployment", "many", "--timeout=60s")
+	room := int64(0)
+	for allocatable := range strings.FieldsSeq(c.run(t, "./kubectl", "get", "nodes", "-o", "jsonpath={.items[*].status.allocatable.pods}")) {
+		pods, err := resource.ParseQuantity(allocatable)
+		if err != nil {
+			t.Fatal(err)
+		}
+		room += pods.Value()
+	}
+	if room < 12000 {
+		t.Errorf("room for %d pods, want at least 12000", room)
+	}
+}
+
+func interrupted(t *testing.T, c *cluster) {
+	cmd := command(c.env, "./chapter.sh", "1")
+	// Go builds the chapter with what it has built before.
+	for _, name := range []string{"GOCACHE", "GOMODCACHE"} {
+		cmd.Env = append(cmd.Env, name+"="+strings.TrimSpace(run(t, nil, "go", "env", name).stdout))
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = t.Output()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(stdout)
+	if !lines.Scan() {
+		t.Error("it printed nothing")
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Error(err)
+	}
+	for lines.Scan() {
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+}
