@@ -1,0 +1,147 @@
+package testcluster
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"k8s.io/client-go/rest"
+)
+
+// Cluster is a private local cluster, which its test may break.
+type Cluster struct {
+	t          testing.TB
+	root       string
+	dir        string // CLUSTER_DIR for the scripts
+	kubeconfig string
+}
+
+// Start makes a private local cluster, which takes some seconds, and removes it when the test ends.
+// It skips the test if the local cluster's programs are not built: building them takes minutes.
+func Start(t testing.TB) *Cluster {
+	t.Helper()
+	c := &Cluster{t: t, root: Root(t), dir: t.TempDir()}
+	c.kubeconfig = filepath.Join(c.dir, "kubeconfig")
+	if err := c.command(`. scripts/lib.sh && . scripts/cluster-local.sh && built`).Run(); err != nil {
+		unavailable(t, errors.New("no local cluster: `CLUSTER=local make cluster` builds its programs"))
+	}
+	c.removeAtEnd()
+	c.script(t, "scripts/cluster-up.sh")
+	return c
+}
+
+// removeAtEnd starts a shell that waits for the end of its input, then removes the cluster. Its input ends when the
+// test does, but also when the test's process is killed, which runs no cleanup and would leave the cluster behind.
+func (c *Cluster) removeAtEnd() {
+	c.t.Helper()
+	// The output is kept back: with the test's process gone, writing it would kill the shell too early.
+	guard := c.command(`read -r; output=$(scripts/cluster-down.sh 2>&1) || { printf %s "$output"; exit 1; }`)
+	guard.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // or Ctrl-C would end it together with the test
+	var output bytes.Buffer
+	guard.Stdout, guard.Stderr = &output, &output
+	stdin, err := guard.StdinPipe()
+	if err == nil {
+		err = guard.Start()
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() {
+		stdin.Close()
+		if err := guard.Wait(); err != nil {
+			c.t.Errorf("scripts/cluster-down.sh: %v: %s", err, &output)
+		}
+	})
+}
+
+// Config is [Config] for this cluster.
+func (c *Cluster) Config() *rest.Config {
+	c.t.Helper()
+	kubeconfig, err := load(workbookContext, c.kubeconfig)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return restConfig(c.t, kubeconfig)
+}
+
+// Kubeconfig returns the path of this cluster's kubeconfig.
+func (c *Cluster) Kubeconfig() string { return c.kubeconfig }
+
+// StopAPIServer stops the API server and nothing else; it returns when its port is closed.
+func (c *Cluster) StopAPIServer(t testing.TB) {
+	t.Helper()
+	c.script(t, "scripts/apiserver.sh stop")
+}
+
+// StartAPIServer starts the API server again, at the same port; it returns when that is ready.
+// The new one knows no resourceVersion older than itself: a watch from there ends in 410.
+func (c *Cluster) StartAPIServer(t testing.TB) {
+	t.Helper()
+	c.script(t, "scripts/apiserver.sh start")
+}
+
+var etcdServer = regexp.MustCompile(`--etcd-servers=(http://\S+)`)
+
+// Compact removes from etcd all history before its current revision, and returns that, which is a resourceVersion.
+// A running API server doesn't notice for minutes: it answers watches, continue tokens and exact lists from a memory
+// of its own. For a 410, stop and start it as well: it then remembers nothing, and asks etcd.
+func (c *Cluster) Compact(t testing.TB) string {
+	t.Helper()
+	settings, err := os.ReadFile(filepath.Join(c.dir, ".kwok", "clusters", "workbook", "kwok.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := etcdServer.FindSubmatch(settings)
+	if server == nil {
+		t.Fatal("no --etcd-servers in kwok.yaml: kwok has changed its format, find etcd's port anew")
+	}
+	// Any range tells the revision; AA== is the key \0, which does not exist.
+	answer := post(t, string(server[1])+"/v3/kv/range", `{"key":"AA=="}`)
+	post(t, string(server[1])+"/v3/kv/compaction", fmt.Sprintf(`{"revision":%q,"physical":true}`, answer.Header.Revision))
+	return answer.Header.Revision
+}
+
+type etcdAnswer struct {
+	Header struct {
+		Revision string `json:"revision"`
+	} `json:"header"`
+	Message string `json:"message"` // of an error
+}
+
+// post makes a request to etcd's JSON gateway, which it serves beside gRPC.
+func post(t testing.TB, url, body string) etcdAnswer {
+	t.Helper()
+	response, err := http.Post(url, "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	var answer etcdAnswer
+	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil || response.StatusCode != http.StatusOK {
+		t.Fatalf("etcd answers %s to %s: %s", response.Status, body, answer.Message)
+	}
+	return answer
+}
+
+func (c *Cluster) command(shell string) *exec.Cmd {
+	cmd := exec.Command("bash", "-c", shell)
+	cmd.Dir = c.root
+	cmd.Env = append(os.Environ(), "CLUSTER_DIR="+c.dir, "CLUSTER=local")
+	return cmd
+}
+
+func (c *Cluster) script(t testing.TB, shell string) {
+	t.Helper()
+	if output, err := c.command(shell).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v: %s", shell, err, output)
+	}
+}

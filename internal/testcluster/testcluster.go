@@ -1,0 +1,219 @@
+// Package testcluster gives tests a real API server.
+//
+// [Config], [Kubeconfig] and [Namespace] are for tests that share the workbook's cluster, the one that
+// `make cluster` starts. [Start] makes a private cluster, for tests that stop its API server or compact its etcd.
+//
+// Where there is no cluster, such tests are skipped; with REQUIRE_CLUSTER in the environment they fail instead.
+// They never use ~/.kube/config, and $KUBECONFIG only with the test flag -context NAME: a test must not write
+// to a cluster that nobody named.
+package testcluster
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+var contextFlag = flag.String("context", "", "test on this context of $KUBECONFIG instead of the workbook's cluster")
+
+// workbookContext is the context's name in every kubeconfig that the workbook's scripts write.
+const workbookContext = "workbook"
+
+var errNoCluster = errors.New("no cluster: `make cluster` starts one")
+
+// Config returns the configuration of the cluster that tests share, without a limit on the client's side.
+// It skips the test if there is none, or none that answers within 2 seconds.
+func Config(t testing.TB) *rest.Config {
+	t.Helper()
+	return restConfig(t, shared(t))
+}
+
+// Kubeconfig is [Config] for tests that run a program: the path of a kubeconfig whose only context is that cluster's.
+func Kubeconfig(t testing.TB) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := clientcmd.WriteToFile(*shared(t), file); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// Root returns the repository's root: the nearest folder from the working folder upwards that has a go.mod.
+func Root(t testing.TB) string {
+	t.Helper()
+	mod := findUpwards("go.mod")
+	if mod == "" {
+		t.Fatal("no go.mod here or above: run the tests inside the repository")
+	}
+	return filepath.Dir(mod)
+}
+
+// AsUser returns a copy of config whose requests are made, and authorized, as that user.
+func AsUser(config *rest.Config, user string) *rest.Config {
+	config = rest.CopyConfig(config)
+	config.Impersonate = rest.ImpersonationConfig{UserName: user}
+	return config
+}
+
+// Namespace makes a namespace for this test alone and returns its name, which begins with the test's.
+// It is deleted when the test ends, which doesn't wait until it is gone.
+func Namespace(t testing.TB, config *rest.Config) string {
+	t.Helper()
+	client := kubernetes.NewForConfigOrDie(config)
+	namespace, err := client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: namePrefix(t.Name())},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatalf("creating a namespace: %v", err)
+	}
+	t.Cleanup(func() {
+		// Not the test's context: it is over by now.
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		err := client.CoreV1().Namespaces().Delete(ctx, namespace.Name, metav1.DeleteOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			t.Errorf("deleting namespace %s: %v", namespace.Name, err)
+		}
+	})
+
+	// A controller adds the default ServiceAccount a moment later; until then admission refuses every pod.
+	err = wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
+		_, err := client.CoreV1().ServiceAccounts(namespace.Name).Get(ctx, "default", metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return false, nil
+		}
+		return err == nil, err
+	})
+	if err != nil {
+		t.Fatalf("waiting for the default ServiceAccount of namespace %s: %v", namespace.Name, err)
+	}
+	return namespace.Name
+}
+
+var notInName = regexp.MustCompile(`[^a-z0-9]+`)
+
+// namePrefix turns a test's name into the beginning of a DNS label, which leaves room for what the server appends.
+func namePrefix(test string) string {
+	name := notInName.ReplaceAllString(strings.ToLower(test), "-")
+	return "t-" + strings.Trim(name[:min(len(name), 50)], "-") + "-"
+}
+
+// search looks for the shared cluster once a process, so that a cluster that hangs costs 2 seconds and not 2 a test.
+var search = sync.OnceValues(find)
+
+func shared(t testing.TB) *clientcmdapi.Config {
+	t.Helper()
+	kubeconfig, err := search()
+	switch {
+	case err == nil:
+	case *contextFlag != "": // asked for, so not to be left out silently
+		t.Fatal(err)
+	default:
+		unavailable(t, err)
+	}
+	return kubeconfig
+}
+
+// unavailable ends a test that can't have its cluster.
+func unavailable(t testing.TB, err error) {
+	t.Helper()
+	if os.Getenv("REQUIRE_CLUSTER") != "" {
+		t.Fatal(err)
+	}
+	t.Skip(err)
+}
+
+func find() (*clientcmdapi.Config, error) {
+	var kubeconfig *clientcmdapi.Config
+	var err error
+	if *contextFlag != "" {
+		kubeconfig, err = load(*contextFlag, filepath.SplitList(os.Getenv("KUBECONFIG"))...)
+	} else {
+		file := findUpwards(filepath.Join(".cluster", "kubeconfig"))
+		if dir := os.Getenv("CLUSTER_DIR"); dir != "" {
+			file = filepath.Join(dir, "kubeconfig")
+		}
+		if _, err := os.Stat(file); err != nil {
+			return nil, errNoCluster
+		}
+		kubeconfig, err = load(workbookContext, file)
+	}
+	if err != nil {
+		return nil, err
+	}
+
+	config, err := clientcmd.NewDefaultClientConfig(*kubeconfig, nil).ClientConfig()
+	if err != nil {
+		return nil, err
+	}
+	config.Timeout = 2 * time.Second
+	client, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := client.ServerVersion(); err != nil {
+		return nil, fmt.Errorf("the cluster doesn't answer: `make cluster` repairs the workbook's (%w)", err)
+	}
+	return kubeconfig, nil
+}
+
+// load reads one context of kubeconfig files, and the certificates that they name by path.
+func load(name string, files ...string) (*clientcmdapi.Config, error) {
+	kubeconfig, err := (&clientcmd.ClientConfigLoadingRules{Precedence: files}).Load()
+	if err != nil {
+		return nil, err
+	}
+	if kubeconfig.Contexts[name] == nil {
+		return nil, fmt.Errorf("no context %q in kubeconfig %s: name another with -context", name, strings.Join(files, ", "))
+	}
+	kubeconfig.CurrentContext = name
+	if err := clientcmdapi.MinifyConfig(kubeconfig); err != nil {
+		return nil, err
+	}
+	return kubeconfig, clientcmdapi.FlattenConfig(kubeconfig)
+}
+
+func restConfig(t testing.TB, kubeconfig *clientcmdapi.Config) *rest.Config {
+	t.Helper()
+	config, err := clientcmd.NewDefaultClientConfig(*kubeconfig, nil).ClientConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.QPS = -1 // the server's priority and fairness decides who waits
+	return config
+}
+
+// findUpwards returns the path of name in the working folder or the nearest folder above it that has it.
+func findUpwards(name string) string {
+	folder, err := os.Getwd()
+	for err == nil {
+		path := filepath.Join(folder, name)
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+		parent := filepath.Dir(folder)
+		if parent == folder {
+			break
+		}
+		folder = parent
+	}
+	return ""
+}
