@@ -30,9 +30,9 @@ type watcher struct {
 	version string // resourceVersion that the world was printed up to; empty when it must be listed
 }
 
-// firstDelay is waited before a second try, and doubled for each one after. Jitter keeps the clients of a
-// server that comes back from knocking all at once.
-var firstDelay = wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 5, Cap: 8 * time.Second}
+// firstDelay is waited before a second try, and doubled for each one after, up to 4 seconds. Jitter keeps the
+// clients of a server that comes back from knocking all at once.
+var firstDelay = wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 3}
 
 // run lists and watches until ctx ends. It gives up only if the first request is refused as wrong, which no
 // waiting mends. It never waits while there is progress, and never tries again at once without any.
@@ -53,7 +53,7 @@ func (w *watcher) run(ctx context.Context) error {
 			return err
 		}
 		progress := w.version != version || err == nil && time.Since(start) > time.Second
-		if progress {
+		if progress || isExpired(err) {
 			backoff = firstDelay
 		}
 		if progress && err == nil {
