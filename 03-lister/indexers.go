@@ -1,22 +1,30 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	coreinformers "k8s.io/client-go/informers/core/v1"
 )
 
-// podIndexers are the indexes that we add to the one that a factory's informers have anyway: by namespace.
+// The names of our indexes. cache.NamespaceIndex is there anyway, in each informer of a factory.
+const (
+	nodeIndex  = "node"
+	imageIndex = "image"
+	ownerIndex = "owner"
+)
+
+// podIndexers are our indexes' functions.
 //
 // An index function names the values that an object is to be found under: one, several, or none. The store calls
 // it when an object comes, and once more with the same object when it changes or goes, to find the entries that
 // it must take out again. So it depends on nothing but the object. And it never returns an error: the store has
 // nobody to hand it to, and panics. What it can't find a value for, it leaves out of the index.
 var podIndexers = coreinformers.PodIndexers{
-	"node":  byNode,
-	"image": byImage,
-	"owner": byOwner,
+	nodeIndex:  byNode,
+	imageIndex: byImage,
+	ownerIndex: byOwner,
 }
 
 func byNode(pod *corev1.Pod) ([]string, error) {
@@ -29,10 +37,7 @@ func byNode(pod *corev1.Pod) ([]string, error) {
 // byImage finds a pod under the images of all its containers, each with its tag and without.
 func byImage(pod *corev1.Pod) ([]string, error) {
 	var images []string
-	for _, container := range pod.Spec.InitContainers {
-		images = append(images, container.Image, repository(container.Image))
-	}
-	for _, container := range pod.Spec.Containers {
+	for _, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
 		images = append(images, container.Image, repository(container.Image))
 	}
 	return images, nil

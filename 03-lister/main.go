@@ -4,7 +4,7 @@
 // the program reads queries, such as "node=node-000003 and image=nginx", and answers them from the store.
 //
 // Read in this order: main.go, informer.go (the factory), indexers.go (what pods are found by), query.go (the ways
-// to find them), parse.go, prompt.go, mutate.go (what comes of writing into the cache).
+// to find them), answer.go, mutate.go (what comes of writing into the cache).
 package main
 
 import (
@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"example.com/client-go-workbook/internal/program"
+	"example.com/client-go-workbook/internal/querylang"
 )
 
 func main() {
@@ -33,7 +34,7 @@ func main() {
 	var queries []string
 	p.Flags.Func("query", "query to answer, repeatable, such as \"node=node-000003 and image=nginx\" (default: those on stdin)", func(value string) error {
 		queries = append(queries, value)
-		_, err := parse(value)
+		_, err := language.Parse(value)
 		return err
 	})
 	var limit uint32
@@ -74,27 +75,25 @@ func main() {
 			return nil // Ctrl-C came first
 		}
 
-		prompt := prompt{
-			pods:        podCache{pods.Lister(), informer.GetTypedIndexer()},
-			out:         os.Stdout,
-			interactive: term.IsTerminal(int(os.Stdin.Fd())),
-			limit:       int(limit),
-			requests:    p.Wire.Requests,
-		}
-		prompt.line("SYNCED", "%d pod(s) in %s", len(informer.GetIndexer().ListKeys()), time.Since(start).Round(time.Millisecond))
+		printer := printer{out: os.Stdout, pods: podCache{pods.Lister(), informer.GetTypedIndexer()}, limit: int(limit), requests: p.Wire.Requests}
+		printer.line("SYNCED", "%d pod(s) in %s", len(informer.GetIndexer().ListKeys()), time.Since(start).Round(time.Millisecond))
 		if mutate != "" {
-			if err := prompt.mutate(ctx, mutate == "copy"); err != nil {
+			if err := printer.mutate(ctx, mutate == "copy"); err != nil {
 				return err
 			}
 		}
+		prompt := querylang.Prompt[query]{Language: language, Answer: printer.answer, Out: os.Stdout}
 		for _, query := range queries {
-			if err := prompt.answer(query); err != nil {
+			if err := prompt.Ask(query); err != nil {
 				return err
 			}
 		}
 		if len(queries) > 0 {
 			return nil
 		}
-		return prompt.run(ctx, os.Stdin)
+		if prompt.Interactive = term.IsTerminal(int(os.Stdin.Fd())); prompt.Interactive {
+			printer.line("KEYS", "name, namespace, node, image, owner, label, each as key=value; Ctrl-D ends")
+		}
+		return prompt.Run(ctx, os.Stdin)
 	})
 }

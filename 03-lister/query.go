@@ -1,14 +1,19 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
+
+	"example.com/client-go-workbook/internal/querylang"
 )
 
 // podCache is what queries read. There is no client in it, so they can't send a request.
@@ -20,126 +25,134 @@ type podCache struct {
 }
 
 // query is a question about pods.
-type query interface {
-	// find returns the pods for which the query holds.
-	find(podCache) (podSet, error)
-	// holds tells whether it holds for a pod that something else has found.
-	holds(podCache, *corev1.Pod) bool
-	// way tells how find goes about it.
-	way() way
-}
-
-// podSet is keyed by name. Pointers would not do: two reads of the store are two moments, and if a pod was changed
-// in between they return it as two objects.
-type podSet map[cache.ObjectName]*corev1.Pod
-
-func setOf(pods ...*corev1.Pod) podSet {
-	set := podSet{}
-	for _, pod := range pods {
-		set[cache.MetaObjectToName(pod)] = pod
-	}
-	return set
+type query struct {
+	way   way                              // how find goes about it
+	find  func(podCache) (podSet, error)   // the pods for which the query holds
+	holds func(podCache, *corev1.Pod) bool // whether it holds for a pod that another query has found
 }
 
 // way is how pods are found, the cheapest first.
 type way int
 
 const (
-	byKey   way = iota // one look into the store's map, whatever its size
+	byKey   way = iota // a look into the store's map, as fast in a large store as in a small one
 	byIndex            // as many looks as there are results
 	byScan             // a look at every object in the store
 )
 
-func (w way) String() string {
-	return []string{"key", "index", "scan"}[w]
+func (w way) String() string { return []string{"key", "index", "scan"}[w] }
+
+// language is how queries are written: node=node-000003 and (image=nginx or label=app=nginx).
+var language = querylang.Language[query]{Term: newTerm, And: and, Or: or}
+
+func newTerm(key, value string) (query, error) {
+	switch key {
+	case "name":
+		name, err := cache.ParseObjectName(value)
+		if err != nil || name.Name == "" {
+			return query{}, errors.New("expected name=NAME or name=NAMESPACE/NAME")
+		}
+		return named(name), nil
+	case cache.NamespaceIndex, nodeIndex, imageIndex, ownerIndex:
+		return indexed(key, value), nil
+	case "label":
+		selector, err := labels.Parse(value)
+		return labelled(selector), err
+	}
+	return query{}, fmt.Errorf("there is no key %q: choose from name, namespace, node, image, owner, label", key)
 }
 
-// named asks by name, in all namespaces if it is given without one.
-type named cache.ObjectName
-
-func (q named) find(c podCache) (podSet, error) {
-	namespaces := []string{q.Namespace}
-	if q.Namespace == "" {
-		namespaces = c.indexer.ListIndexFuncValues(cache.NamespaceIndex)
-	}
-	found := podSet{}
-	for _, namespace := range namespaces {
-		pod, err := c.lister.Pods(namespace).Get(q.Name)
-		if apierrors.IsNotFound(err) { // the same error as the server's, but not from the server
-			continue
+// named asks for a name, in all namespaces if it comes without one.
+func named(name cache.ObjectName) query {
+	return query{byKey, func(c podCache) (podSet, error) {
+		namespaces := []string{name.Namespace}
+		if name.Namespace == "" {
+			namespaces = c.indexer.ListIndexFuncValues(cache.NamespaceIndex)
 		}
+		found := podSet{}
+		for _, namespace := range namespaces {
+			pod, err := c.lister.Pods(namespace).Get(name.Name)
+			switch {
+			case err == nil:
+				found.add(pod)
+			case !apierrors.IsNotFound(err): // the error that the server would give, but it was not asked
+				return nil, err
+			}
+		}
+		return found, nil
+	}, func(_ podCache, pod *corev1.Pod) bool {
+		return pod.Name == name.Name && (name.Namespace == "" || pod.Namespace == name.Namespace)
+	}}
+}
+
+// indexed asks an index for one of its values.
+func indexed(index, value string) query {
+	return query{byIndex, func(c podCache) (podSet, error) {
+		pods, err := c.indexer.ByTypedIndex(index, value)
+		return setOf(pods), err
+	}, func(c podCache, pod *corev1.Pod) bool {
+		values, err := c.indexer.GetIndexers()[index](pod)
+		return err == nil && slices.Contains(values, value)
+	}}
+}
+
+// labelled asks for labels. A lister has no index for them, and looks at every pod.
+func labelled(selector labels.Selector) query {
+	return query{byScan, func(c podCache) (podSet, error) {
+		pods, err := c.lister.List(selector)
+		return setOf(pods), err
+	}, func(_ podCache, pod *corev1.Pod) bool {
+		return selector.Matches(labels.Set(pod.Labels))
+	}}
+}
+
+// and finds by the cheaper of two queries and keeps the pods for which the other holds. That is the intersection of
+// both sets without making the second.
+func and(left, right query) query {
+	if right.way < left.way {
+		left, right = right, left
+	}
+	return query{left.way, func(c podCache) (podSet, error) {
+		found, err := left.find(c)
+		maps.DeleteFunc(found, func(_ cache.ObjectName, pod *corev1.Pod) bool { return !right.holds(c, pod) })
+		return found, err
+	}, func(c podCache, pod *corev1.Pod) bool {
+		return left.holds(c, pod) && right.holds(c, pod)
+	}}
+}
+
+// or is the union of two sets, and as dear as the dearer query.
+func or(left, right query) query {
+	return query{max(left.way, right.way), func(c podCache) (podSet, error) {
+		found, err := left.find(c)
 		if err != nil {
 			return nil, err
 		}
-		found[cache.MetaObjectToName(pod)] = pod
+		more, err := right.find(c)
+		maps.Copy(found, more)
+		return found, err
+	}, func(c podCache, pod *corev1.Pod) bool {
+		return left.holds(c, pod) || right.holds(c, pod)
+	}}
+}
+
+// podSet is keyed by name. Pointers would not do: two reads of the store are two moments, and if a pod was changed
+// in between they return it as two objects.
+type podSet map[cache.ObjectName]*corev1.Pod
+
+func setOf(pods []*corev1.Pod) podSet {
+	set := podSet{}
+	for _, pod := range pods {
+		set.add(pod)
 	}
-	return found, nil
+	return set
 }
 
-func (q named) holds(_ podCache, pod *corev1.Pod) bool {
-	return pod.Name == q.Name && (q.Namespace == "" || pod.Namespace == q.Namespace)
+func (s podSet) add(pod *corev1.Pod) { s[cache.MetaObjectToName(pod)] = pod }
+
+// names returns the names in order, which no store has.
+func (s podSet) names() []cache.ObjectName {
+	return slices.SortedFunc(maps.Keys(s), func(a, b cache.ObjectName) int {
+		return strings.Compare(a.String(), b.String())
+	})
 }
-
-func (q named) way() way { return byKey }
-
-// indexed asks an index for one of its values.
-type indexed struct{ index, value string }
-
-func (q indexed) find(c podCache) (podSet, error) {
-	pods, err := c.indexer.ByTypedIndex(q.index, q.value)
-	return setOf(pods...), err
-}
-
-func (q indexed) holds(c podCache, pod *corev1.Pod) bool {
-	values, err := c.indexer.GetIndexers()[q.index](pod)
-	return err == nil && slices.Contains(values, q.value)
-}
-
-func (q indexed) way() way { return byIndex }
-
-// labelled asks for labels. No index helps: which selectors there will be, nobody knows beforehand.
-type labelled struct{ labels.Selector }
-
-func (q labelled) find(c podCache) (podSet, error) {
-	pods, err := c.lister.List(q.Selector)
-	return setOf(pods...), err
-}
-
-func (q labelled) holds(_ podCache, pod *corev1.Pod) bool { return q.Matches(labels.Set(pod.Labels)) }
-
-func (q labelled) way() way { return byScan }
-
-// and finds by the cheaper of its two queries, and keeps those for which the other holds too. That is the
-// intersection of both sets, without making the second.
-type and struct{ left, right query }
-
-func (q and) find(c podCache) (podSet, error) {
-	cheap, dear := q.left, q.right
-	if dear.way() < cheap.way() {
-		cheap, dear = dear, cheap
-	}
-	found, err := cheap.find(c)
-	maps.DeleteFunc(found, func(_ cache.ObjectName, pod *corev1.Pod) bool { return !dear.holds(c, pod) })
-	return found, err
-}
-
-func (q and) holds(c podCache, pod *corev1.Pod) bool { return q.left.holds(c, pod) && q.right.holds(c, pod) }
-
-func (q and) way() way { return min(q.left.way(), q.right.way()) }
-
-// or is the union of both sets, and as dear as the dearer.
-type or struct{ left, right query }
-
-func (q or) find(c podCache) (podSet, error) {
-	found, err := q.left.find(c)
-	if err != nil {
-		return nil, err
-	}
-	more, err := q.right.find(c)
-	maps.Copy(found, more)
-	return found, err
-}
-
-func (q or) holds(c podCache, pod *corev1.Pod) bool { return q.left.holds(c, pod) || q.right.holds(c, pod) }
-
-func (q or) way() way { return max(q.left.way(), q.right.way()) }

@@ -1,0 +1,76 @@
+package querylang
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Prompt reads queries and has them answered. A query that can't be parsed is answered with what is wrong with it.
+type Prompt[Query any] struct {
+	Language    Language[Query]
+	Answer      func(Query) error
+	Out         io.Writer
+	Interactive bool // somebody types the queries, and sees them already
+}
+
+// Run answers the queries that in has, one a line, until it or ctx ends.
+func (p *Prompt[Query]) Run(ctx context.Context, in io.Reader) error {
+	lines := make(chan string)
+	var scanErr error
+	go func() { // nothing interrupts a read from a terminal: it is left behind when ctx ends
+		defer close(lines)
+		scanner := bufio.NewScanner(in)
+		for scanner.Scan() {
+			select {
+			case lines <- scanner.Text():
+			case <-ctx.Done():
+				return
+			}
+		}
+		scanErr = scanner.Err()
+	}()
+	for {
+		if p.Interactive {
+			fmt.Fprintf(p.Out, format, "QUERY", "")
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case line, ok := <-lines:
+			if ok {
+				if err := p.Ask(line); err != nil {
+					return err
+				}
+				continue
+			}
+			if p.Interactive {
+				fmt.Fprintln(p.Out) // Ctrl-D leaves the cursor behind the prompt
+			}
+			return scanErr
+		}
+	}
+}
+
+// format is a word and its text, in the columns of the chapters' output.
+const format = "%-10s %s"
+
+// Ask answers a single query. An empty one has no answer.
+func (p *Prompt[Query]) Ask(text string) error {
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	if !p.Interactive {
+		fmt.Fprintf(p.Out, format+"\n", "QUERY", text)
+	}
+	query, err := p.Language.Parse(text)
+	var wrong Error
+	if errors.As(err, &wrong) {
+		fmt.Fprintf(p.Out, format+"\n", "", wrong.Pointer())
+		return nil
+	}
+	return p.Answer(query)
+}
