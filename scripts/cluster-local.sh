@@ -115,11 +115,11 @@ local_repair() {
 # port_taken: whether anything listens at a port of this cluster, which does not run.
 port_taken() {
 	local port
-	for port in $(sed -n 's/^  [a-zA-Z]*Port: \([0-9]*\)$/\1/p' "$kwok/clusters/workbook/kwok.yaml"); do
+	while read -r port; do
 		if (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then
 			return
 		fi
-	done
+	done < <(sed -n 's/^  [a-zA-Z]*Port: \([0-9]*\)$/\1/p' "$kwok/clusters/workbook/kwok.yaml")
 	return 1
 }
 

@@ -85,7 +85,6 @@ processes() {
 		# shellcheck disable=SC2009 # pgrep prints no arguments on macOS
 		ps -axww -o pid=,args= | grep -F -- "=$kwok/" | while read -r pid command; do
 			command=${command%% --*}
-			command=${command%% create cluster*}
 			echo "$pid ${command##*/}"
 		done
 	fi | grep -E ' (etcd|kube-.*|kwok-controller|kwokctl)$' || true

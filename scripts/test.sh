@@ -11,5 +11,12 @@ if [ "${have:-$CLUSTER}" != "$CLUSTER" ]; then
 	CLUSTER_DIR=$state/test-$CLUSTER
 fi
 "$scripts/cluster-up.sh" || exit 1
+if [ "$CLUSTER" = kind ] && command -v docker >/dev/null; then
+	# The samples' images that this machine has need not be pulled by the node once more.
+	name=$(state=$CLUSTER_DIR kind_name)
+	while read -r image; do
+		docker image inspect "$image" >/dev/null 2>&1 && kind load docker-image "$image" --name="$name" >/dev/null 2>&1
+	done < <(sed -n 's/^ *image: //p' "$scripts/samples"/*.yaml | sort -u)
+fi
 export KUBECONFIG=$CLUSTER_DIR/kubeconfig KUBE_CACHE_MUTATION_DETECTOR=true REQUIRE_CLUSTER=1
 cd "$root" && exec go test -race ./...

@@ -1,0 +1,78 @@
+package scripts_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// requireKind skips a test unless make test-kind runs it.
+func requireKind(t *testing.T) {
+	t.Helper()
+	if os.Getenv("CLUSTER") != "kind" {
+		t.Skip("needs a container runtime: run make test-kind")
+	}
+}
+
+func TestKindClusterIsRepaired(t *testing.T) {
+	requireKind(t)
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cluster{folder: filepath.Join(base, "my cluster")}
+	c.env = []string{"CLUSTER=kind", "CLUSTER_DIR=" + c.folder, "KIND_NODE_IMAGE=" + os.Getenv("KIND_NODE_IMAGE")}
+	t.Cleanup(func() { run(t, c.env, "./cluster-down.sh") })
+	// docker runs docker, or podman, on the cluster's containers.
+	docker := func(arguments string) string {
+		return strings.TrimSpace(c.run(t, "bash", "-c", `. ./lib.sh; runtime=$(container_runtime)
+			containers=$($runtime ps -aq --filter "label=io.x-k8s.kind.cluster=$(kind_name)")
+			`+arguments))
+	}
+
+	c.run(t, "./cluster-up.sh")
+	c.mark(t)
+	if got := run(t, c.env, "./cluster-up.sh"); got != (result{}) {
+		t.Errorf("on a cluster that is up: %+v, want nothing", got)
+	}
+	if got := c.run(t, "./kubectl", "config", "get-contexts", "-o", "name"); got != "workbook\n" {
+		t.Errorf("contexts %q, want workbook", got)
+	}
+
+	docker("$runtime stop $containers")
+	if got, want := run(t, c.env, "./cluster-status.sh"), (result{"", "The kind cluster does not answer: run make cluster.\n", 1}); got != want {
+		t.Errorf("status of a stopped one: %+v, want %+v", got, want)
+	}
+	if got := c.run(t, "./cluster-up.sh"); !strings.Contains(got, "its objects are still there") || !c.isMarked(t) {
+		t.Errorf("the stopped one is not repaired: %s", got)
+	}
+
+	docker("$runtime rm -f $containers")
+	if got := c.run(t, "./cluster-up.sh"); !strings.Contains(got, "making a new one") || c.isMarked(t) {
+		t.Errorf("the removed one is not made again: %s", got)
+	}
+
+	c.run(t, "./cluster-down.sh")
+	if left := docker("echo $containers"); left != "" {
+		t.Errorf("containers left: %s", left)
+	}
+	if _, err := os.Stat(c.folder); err == nil {
+		t.Errorf("%s is still there", c.folder)
+	}
+}
+
+func TestSamplesRunInContainersOnKind(t *testing.T) {
+	requireKind(t)
+	c := &cluster{env: []string{"CLUSTER_DIR=" + os.Getenv("CLUSTER_DIR")}}
+	c.run(t, "./apply-samples.sh")
+	ids := strings.Fields(c.run(t, "./kubectl", "get", "pods", "-n", "test", "-o", "jsonpath={.items[*].status.containerStatuses[*].containerID}"))
+	if len(ids) < 4 {
+		t.Errorf("containers %q, want at least 4", ids)
+	}
+	for _, id := range ids {
+		if !strings.HasPrefix(id, "containerd://") {
+			t.Errorf("container %q is none", id)
+		}
+	}
+}
