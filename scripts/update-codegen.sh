@@ -12,7 +12,7 @@ cd "${1:-$root}"
 module=example.com/client-go-workbook/06-crd-codegen/pkg/generated
 types=$PWD/06-crd-codegen/pkg/apis
 generated=$PWD/06-crd-codegen/pkg/generated
-manifests=06-crd-codegen/config
+manifests=06-crd-codegen/crd
 
 # The generators are built into the checkout that this script is in.
 export GOBIN=$root/.cluster/codegen GOFLAGS=-mod=readonly GOWORK=off
@@ -30,7 +30,7 @@ exec 3>&2 >"$work/log" 2>&1
 go mod download k8s.io/code-generator
 . "$(go list -m -f '{{.Dir}}' k8s.io/code-generator)/kube_codegen.sh"
 : >"$work/header"
-rm -rf "$generated" "$manifests"
+rm -rf "$generated" "$manifests"/*.yaml
 
 # Deep copies, and AddToScheme.
 kube::codegen::gen_helpers --boilerplate "$work/header" "$types"

@@ -14,7 +14,7 @@ cp -R "$root/06-crd-codegen" "$copy"
 # differ: a line for each file that is not as it should be, or is on one side only.
 differ() {
 	cd "$root/06-crd-codegen"
-	LC_ALL=C find pkg config "$copy/06-crd-codegen/pkg" "$copy/06-crd-codegen/config" -type f 2>/dev/null |
+	LC_ALL=C find pkg crd "$copy/06-crd-codegen/pkg" "$copy/06-crd-codegen/crd" -type f 2>/dev/null |
 		sed "s|^$copy/06-crd-codegen/||" | LC_ALL=C sort -u | while IFS= read -r file; do
 		cmp -s "$file" "$copy/06-crd-codegen/$file" || echo "06-crd-codegen/$file"
 	done

@@ -70,6 +70,12 @@ func ExtractDatabaseManager(databaseManager *databasemanagerv1alpha1.DatabaseMan
 	return ExtractDatabaseManagerFrom(databaseManager, fieldManager, "")
 }
 
+// ExtractDatabaseManagerScale extracts the applied configuration owned by fieldManager from
+// databaseManager for the scale subresource.
+func ExtractDatabaseManagerScale(databaseManager *databasemanagerv1alpha1.DatabaseManager, fieldManager string) (*DatabaseManagerApplyConfiguration, error) {
+	return ExtractDatabaseManagerFrom(databaseManager, fieldManager, "scale")
+}
+
 // ExtractDatabaseManagerStatus extracts the applied configuration owned by fieldManager from
 // databaseManager for the status subresource.
 func ExtractDatabaseManagerStatus(databaseManager *databasemanagerv1alpha1.DatabaseManager, fieldManager string) (*DatabaseManagerApplyConfiguration, error) {

@@ -8,6 +8,7 @@ import (
 	databasemanagerv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	applyconfigurationdatabasemanagerv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/generated/applyconfiguration/databasemanager/v1alpha1"
 	scheme "example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned/scheme"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	types "k8s.io/apimachinery/pkg/types"
 	watch "k8s.io/apimachinery/pkg/watch"
@@ -35,6 +36,9 @@ type DatabaseManagerInterface interface {
 	Apply(ctx context.Context, databaseManager *applyconfigurationdatabasemanagerv1alpha1.DatabaseManagerApplyConfiguration, opts v1.ApplyOptions) (result *databasemanagerv1alpha1.DatabaseManager, err error)
 	// Add a +genclient:noStatus comment above the type to avoid generating ApplyStatus().
 	ApplyStatus(ctx context.Context, databaseManager *applyconfigurationdatabasemanagerv1alpha1.DatabaseManagerApplyConfiguration, opts v1.ApplyOptions) (result *databasemanagerv1alpha1.DatabaseManager, err error)
+	GetScale(ctx context.Context, databaseManagerName string, options v1.GetOptions) (*autoscalingv1.Scale, error)
+	UpdateScale(ctx context.Context, databaseManagerName string, scale *autoscalingv1.Scale, opts v1.UpdateOptions) (*autoscalingv1.Scale, error)
+
 	DatabaseManagerExpansion
 }
 
@@ -57,4 +61,33 @@ func newDatabaseManagers(c *CoolopsV1alpha1Client, namespace string) *databaseMa
 			},
 		),
 	}
+}
+
+// GetScale takes name of the databaseManager, and returns the corresponding autoscalingv1.Scale object, and an error if there is any.
+func (c *databaseManagers) GetScale(ctx context.Context, databaseManagerName string, options v1.GetOptions) (result *autoscalingv1.Scale, err error) {
+	result = &autoscalingv1.Scale{}
+	err = c.GetClient().Get().
+		Namespace(c.GetNamespace()).
+		Resource("databasemanagers").
+		Name(databaseManagerName).
+		SubResource("scale").
+		VersionedParams(&options, scheme.ParameterCodec).
+		Do(ctx).
+		Into(result)
+	return
+}
+
+// UpdateScale takes the top resource name and the representation of a scale and updates it. Returns the server's representation of the scale, and an error, if there is any.
+func (c *databaseManagers) UpdateScale(ctx context.Context, databaseManagerName string, scale *autoscalingv1.Scale, opts v1.UpdateOptions) (result *autoscalingv1.Scale, err error) {
+	result = &autoscalingv1.Scale{}
+	err = c.GetClient().Put().
+		Namespace(c.GetNamespace()).
+		Resource("databasemanagers").
+		Name(databaseManagerName).
+		SubResource("scale").
+		VersionedParams(&opts, scheme.ParameterCodec).
+		Body(scale).
+		Do(ctx).
+		Into(result)
+	return
 }

@@ -1,0 +1,48 @@
+// Package crd has the manifest of the CRD that is generated from pkg/apis, and installs it for tests. Whoever runs
+// the chapter gets it from scripts/apply-samples.sh, or from `scripts/kubectl apply -f 06-crd-codegen/crd`.
+package crd
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
+)
+
+//go:embed coolops.cn_databasemanagers.yaml
+var manifest []byte
+
+// Install puts the CRD on the cluster, or brings it up to date, and waits until objects of it can be listed.
+func Install(ctx context.Context, config *rest.Config) error {
+	definition := &unstructured.Unstructured{}
+	if err := yaml.UnmarshalStrict(manifest, &definition.Object); err != nil {
+		return err
+	}
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	definitions := client.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+	if _, err := definitions.Apply(ctx, definition.GetName(), definition, metav1.ApplyOptions{FieldManager: "crd.Install", Force: true}); err != nil {
+		return err
+	}
+	objects := client.Resource(schema.GroupVersionResource{Group: "coolops.cn", Version: "v1alpha1", Resource: "databasemanagers"})
+	// The condition Established comes a moment before the first request that is answered. To ask is the surer test.
+	var last error
+	err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
+		_, last = objects.List(ctx, metav1.ListOptions{Limit: 1})
+		return last == nil, nil
+	})
+	if err != nil {
+		return fmt.Errorf("the CRD is not served: %w", last)
+	}
+	return nil
+}

@@ -1,0 +1,55 @@
+package v1alpha1_test
+
+import (
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
+	dbv1alpha1ac "example.com/client-go-workbook/06-crd-codegen/pkg/generated/applyconfiguration/databasemanager/v1alpha1"
+	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned/fake"
+)
+
+// TestFakeUnderstandsApply shows that the generated fake clientset knows field managers, which it does because the
+// apply configurations were made from an OpenAPI schema.
+func TestFakeUnderstandsApply(t *testing.T) {
+	client := fake.NewClientset().CoolopsV1alpha1().DatabaseManagers("x")
+	apply := func(manager string, spec *dbv1alpha1ac.DatabaseManagerSpecApplyConfiguration, force bool) (*dbv1alpha1.DatabaseManager, error) {
+		return client.Apply(t.Context(), dbv1alpha1ac.DatabaseManager("db", "x").WithSpec(spec), metav1.ApplyOptions{FieldManager: manager, Force: force})
+	}
+	if _, err := apply("first", dbv1alpha1ac.DatabaseManagerSpec().WithDbtype(dbv1alpha1.MySQL).WithReplicas(1), false); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := apply("second", dbv1alpha1ac.DatabaseManagerSpec().WithReplicas(2), false); !apierrors.IsConflict(err) {
+		t.Errorf("applying another's field: got %v, want a conflict", err)
+	}
+	object, err := apply("second", dbv1alpha1ac.DatabaseManagerSpec().WithReplicas(2), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *object.Spec.Replicas != 2 || object.Spec.Dbtype != dbv1alpha1.MySQL {
+		t.Errorf("spec %+v, want the second's replicas beside the first's dbtype", object.Spec)
+	}
+	for manager, want := range map[string]bool{"first": false, "second": true} {
+		owned, err := dbv1alpha1ac.ExtractDatabaseManager(object, manager)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := owned.Spec.Replicas != nil; got != want {
+			t.Errorf("whether %s owns replicas: %t, want %t", manager, got, want)
+		}
+	}
+
+	// A field that is not applied again goes.
+	if _, err := apply("first", dbv1alpha1ac.DatabaseManagerSpec().WithVersion("8.4.6"), false); err != nil {
+		t.Fatal(err)
+	}
+	object, err = client.Get(t.Context(), "db", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if object.Spec.Dbtype != "" || object.Spec.Version != "8.4.6" {
+		t.Errorf("spec %+v, want dbtype gone and version set", object.Spec)
+	}
+}
