@@ -156,6 +156,8 @@ func TestMakeHelpListsEveryTarget(t *testing.T) {
 		}
 		listed = append(listed, fields[0])
 	}
+	slices.Sort(listed)
+	slices.Sort(targets)
 	if !slices.Equal(listed, targets) {
 		t.Errorf("listed %q, want %q", listed, targets)
 	}
