@@ -3,48 +3,76 @@ package main
 import (
 	"fmt"
 	"io"
+	"reflect"
 
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
-	appsinformers "k8s.io/client-go/informers/apps/v1"
-	coreinformers "k8s.io/client-go/informers/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 )
 
-// printer prints what happens to objects.
+// handler prints what an informer tells it of objects of type T, such as *corev1.Pod.
+type handler[T object] struct {
+	printer
+	tracer *tracer
+}
+
+// object is what this handler needs of T. An informer could do with less.
+type object interface {
+	cache.Object
+	metav1.Object
+}
+
+// OnAdd is told of an object that is new in the store.
+func (h handler[T]) OnAdd(object T, isInInitialList bool) {
+	note := ""
+	if isInInitialList {
+		note = " (first list)"
+	}
+	h.tell("ADD", cache.MetaObjectToName(object), note, object)
+}
+
+// OnUpdate is told of an object that takes the place of an older state of it in the store.
+func (h handler[T]) OnUpdate(old, object T) {
+	note := fmt.Sprintf(" resourceVersion %s to %s", old.GetResourceVersion(), object.GetResourceVersion())
+	switch {
+	case old == object:
+		// The very same pointer: nothing came from the server, the store was played back.
+		note = " (resync)"
+	case old.GetResourceVersion() == object.GetResourceVersion():
+		// Two copies of the same state: the server was asked for everything again.
+		note = " (relist, unchanged)"
+	case old.GetUID() != object.GetUID():
+		// Not a change of the object that we knew: that one was deleted, while we could not see it.
+		note = " (another UID: deleted and created again)"
+	}
+	h.tell("UPDATE", cache.MetaObjectToName(object), note, object)
+}
+
+// OnDelete is told of an object that has left the store.
+func (h handler[T]) OnDelete(deleted cache.DeletedObject[T]) {
+	note, last := "", deleted.OptionalObj
+	if deleted.FinalStateUnknown != nil {
+		// A relist came without it. What we have is its state from before the gap, and not always even that.
+		note = " (tombstone: last state unknown)"
+		if last != *new(T) {
+			note = fmt.Sprintf(" (tombstone: last seen at resourceVersion %s)", last.GetResourceVersion())
+		}
+	}
+	h.tell("DELETE", deleted.GetObjectName(), note, last)
+}
+
+func (h handler[T]) tell(word string, name cache.ObjectName, note string, object T) {
+	if object != *new(T) {
+		note += h.tracer.since(object)
+	}
+	h.line(word, "%s %s%s", reflect.TypeFor[T]().Elem().Name(), name, note)
+}
+
+// printer prints what happened, in one word, and to what.
 type printer struct {
 	out io.Writer
+	who string // prints, where there are several
 }
 
-func deploymentHandler(p printer) cache.TypedResourceEventHandler[*appsv1.Deployment] {
-	return appsinformers.DeploymentDetailedHandlerFuncs{
-		AddFunc: func(deployment *appsv1.Deployment, isInInitialList bool) {
-			p.line("ADD", "Deployment %s", cache.MetaObjectToName(deployment))
-		},
-		UpdateFunc: func(old, deployment *appsv1.Deployment) {
-			p.line("UPDATE", "Deployment %s", cache.MetaObjectToName(deployment))
-		},
-		DeleteFunc: func(deleted appsinformers.DeletedDeployment) {
-			p.line("DELETE", "Deployment %s", deleted.GetObjectName())
-		},
-	}
-}
-
-func podHandler(p printer) cache.TypedResourceEventHandler[*corev1.Pod] {
-	return coreinformers.PodDetailedHandlerFuncs{
-		AddFunc: func(pod *corev1.Pod, isInInitialList bool) {
-			p.line("ADD", "Pod %s", cache.MetaObjectToName(pod))
-		},
-		UpdateFunc: func(old, pod *corev1.Pod) {
-			p.line("UPDATE", "Pod %s", cache.MetaObjectToName(pod))
-		},
-		DeleteFunc: func(deleted coreinformers.DeletedPod) {
-			p.line("DELETE", "Pod %s", deleted.GetObjectName())
-		},
-	}
-}
-
-// line prints what happened, in one word, and to what.
 func (p printer) line(word, format string, args ...any) {
-	fmt.Fprintf(p.out, "%-10s "+format+"\n", append([]any{word}, args...)...)
+	fmt.Fprintf(p.out, "%-10s "+p.who+format+"\n", append([]any{word}, args...)...)
 }

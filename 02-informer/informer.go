@@ -14,15 +14,23 @@ type selection struct {
 	namespace string
 	labels    labels.Selector
 	resync    time.Duration
+	tracer    *tracer // nil does not trace
+}
+
+func (s selection) modify(options *metav1.ListOptions) {
+	options.LabelSelector = s.labels.String()
 }
 
 // newFactory returns a factory for the informers of all chosen objects. It starts none: an informer exists from
 // the moment that somebody asks the factory for it, and runs from StartWithContext on.
 func newFactory(clientset kubernetes.Interface, s selection) informers.SharedInformerFactory {
-	return informers.NewSharedInformerFactoryWithOptions(clientset, s.resync,
+	factory := informers.NewSharedInformerFactoryWithOptions(clientset, s.resync,
 		informers.WithNamespace(s.namespace),
-		informers.WithTweakListOptions(func(options *metav1.ListOptions) {
-			options.LabelSelector = s.labels.String()
-		}),
+		informers.WithTweakListOptions(s.modify),
+		informers.WithTransform(s.tracer.transform(stripManagedFields)),
 	)
+	if s.tracer != nil {
+		s.tracer.follow(factory, clientset, s)
+	}
+	return factory
 }

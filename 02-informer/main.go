@@ -1,17 +1,25 @@
-// Chapter 2: the informer, which lists and watches once and serves many.
+// Chapter 2: the informer, which lists and watches once, and serves many from then on.
 //
-// A factory makes one informer for Deployments and one for Pods. Each keeps a copy of the server's objects, the
+// A factory makes one informer for Deployments and one for Pods. Each keeps a copy of the server's objects, its
 // store, tells handlers what changes in it, and lets listers read from it without a request.
 //
-// Read in this order: main.go, informer.go (the factory), handler.go (what the handlers print).
+// Read in this order: main.go, informer.go (the factory), handler.go (who is told), lister.go (who asks),
+// transform.go (what is kept), watcherror.go (what goes wrong), badhandler.go, and trace.go, which follows an
+// object on its way through all of them.
 package main
 
 import (
 	"context"
 	"fmt"
 	"os"
+	"sync"
+	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
@@ -21,45 +29,122 @@ import (
 
 func main() {
 	p := program.New("02-informer")
-	s := selection{labels: labels.Everything()}
-	p.Flags.StringVarP(&s.namespace, "namespace", "n", "", "namespace to watch (default: all)")
+	c := chapter{selection: selection{labels: labels.Everything()}, printer: printer{out: os.Stdout}, requests: p.Wire.Requests}
+	p.Flags.StringVarP(&c.namespace, "namespace", "n", "", "namespace to watch (default: all)")
 	p.Flags.FuncP("selector", "l", "label selector, such as app=nginx", func(value string) (err error) {
-		s.labels, err = labels.Parse(value)
+		c.labels, err = labels.Parse(value)
 		return err
 	})
-	p.Flags.DurationVar(&s.resync, "resync", 0, "hand every object in the store to the handlers again after this time (0: never)")
+	p.Flags.DurationVar(&c.resync, "resync", 0, "hand every object in the store to the handlers again after this time (0: never)")
+	p.Flags.StringVar(&c.name, "name", "nginx-deployment", "Deployment that the lister looks for, in --namespace or in default")
+	p.Flags.DurationVar(&c.lookEvery, "look-every", 10*time.Second, "how often the lister looks for it")
+	p.Flags.UintVar(&c.handlers, "handlers", 1, "how many handlers each informer gets")
+	trace := p.Flags.Bool("trace", false, "print each hop of each object, and the time since it came off the wire")
+	p.Flags.BoolVar(&c.factoryEach, "factory-each", false, "break it: make a factory for each handler instead of one for all")
+	p.Flags.Var(&c.bad, "bad-handler", "break it: give Pods one more handler, which is slow, blocks, or panics")
 
 	p.Run(func(ctx context.Context, config *rest.Config) error {
+		if c.resync < 0 || c.lookEvery <= 0 || c.handlers == 0 {
+			return program.Usagef("--resync can't be negative, --look-every and --handlers must be more than 0")
+		}
+		if *trace {
+			p.Wire.Out = os.Stdout
+			c.tracer = &tracer{printer: c.printer}
+		}
 		clientset, err := kubernetes.NewForConfig(config)
 		if err != nil {
 			return err
 		}
-		if err := program.CheckNamespace(ctx, clientset, s.namespace); err != nil {
+		if err := program.CheckNamespace(ctx, clientset, c.namespace); err != nil {
 			return err
 		}
-		ctx, cancel := context.WithCancel(ctx)
-		factory := newFactory(clientset, s)
-		defer factory.Shutdown() // waits for the informers,
-		defer cancel()           // which this ends first
-
-		handler := printer{out: os.Stdout}
-		deployments, err := factory.Apps().V1().Deployments().TypedInformer().AddTypedEventHandler(deploymentHandler(handler))
-		if err != nil {
-			return err
-		}
-		pods, err := factory.Core().V1().Pods().TypedInformer().AddTypedEventHandler(podHandler(handler))
-		if err != nil {
-			return err
-		}
-		factory.StartWithContext(ctx)
-		// Not the informers' checkers: those say that the stores are filled, the registrations' that our
-		// handlers have seen what is in them.
-		if !cache.WaitFor(ctx, "the first list", deployments.HasSyncedChecker(), pods.HasSyncedChecker()) {
-			return nil // Ctrl-C came first
-		}
-		fmt.Println("SYNCED")
-
-		<-ctx.Done()
-		return nil
+		return c.run(ctx, clientset)
 	})
+}
+
+// chapter is what the flags ask for.
+type chapter struct {
+	selection
+	printer
+	name        string
+	lookEvery   time.Duration
+	handlers    uint
+	factoryEach bool
+	bad         badHandler
+	requests    func() int // how many the program has sent so far
+}
+
+// run shows informers at work until ctx ends.
+func (c chapter) run(ctx context.Context, clientset kubernetes.Interface) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	var factories []informers.SharedInformerFactory
+	defer func() {
+		cancel(nil) // ends the informers,
+		for _, factory := range factories {
+			factory.Shutdown() // which waits for them
+		}
+	}()
+	before := c.requests()
+	var told []registered
+	for number := range c.handlers {
+		if number == 0 || c.factoryEach {
+			factory := newFactory(clientset, c.selection)
+			factories = append(factories, factory)
+			if err := handleWatchErrors(factory, c.printer, cancel); err != nil {
+				return err
+			}
+		}
+		factory, by := factories[len(factories)-1], c.printer
+		if c.handlers > 1 {
+			by.who = fmt.Sprintf("#%d ", number+1)
+		}
+		deployments, err := factory.Apps().V1().Deployments().TypedInformer().AddTypedEventHandler(handler[*appsv1.Deployment]{by, c.tracer})
+		if err != nil {
+			return err
+		}
+		pods, err := factory.Core().V1().Pods().TypedInformer().AddTypedEventHandler(handler[*corev1.Pod]{by, c.tracer})
+		if err != nil {
+			return err
+		}
+		told = append(told, registered{by, "Deployments", deployments}, registered{by, "Pods", pods})
+	}
+	if c.bad != "" {
+		pods, err := factories[0].Core().V1().Pods().TypedInformer().AddTypedEventHandler(c.bad.handler(ctx, c.printer))
+		if err != nil {
+			return err
+		}
+		told = append(told, registered{printer{c.out, "bad "}, "Pods", pods})
+	}
+
+	deployments := factories[0].Apps().V1().Deployments().Lister()
+	c.look(deployments) // finds nothing: the informers have not begun
+	for _, factory := range factories {
+		factory.StartWithContext(ctx)
+	}
+	for _, factory := range factories {
+		if factory.WaitForCacheSyncWithContext(ctx).Err != nil {
+			return refusal(ctx)
+		}
+	}
+	c.line("SYNCED", "stores, with %d request(s) for %d handlers", c.requests()-before, len(told))
+	// Whoever reads the stores can begin. Whether a handler has been told of all that is in them is another
+	// question, which its registration answers.
+	var waiting sync.WaitGroup
+	defer waiting.Wait()
+	waiting.Go(func() {
+		for _, t := range told {
+			if cache.WaitFor(ctx, "", t.HasSyncedChecker()) {
+				t.by.line("SYNCED", "handler of %s", t.of)
+			}
+		}
+	})
+	wait.UntilWithContext(ctx, func(context.Context) { c.look(deployments) }, c.lookEvery)
+	return refusal(ctx)
+}
+
+// registered is a handler that an informer has accepted.
+type registered struct {
+	by printer
+	of string
+	cache.ResourceEventHandlerRegistration
 }
