@@ -59,6 +59,7 @@ build() {
 
 local_create() {
 	kwokctl create cluster \
+		--kube-apiserver-port="$(free_port)" \
 		--config="$scripts/localcluster/kwokctl.yaml" \
 		--kubeconfig="$kwok/kubeconfig" \
 		--timeout=60s \
@@ -112,13 +113,24 @@ local_repair() {
 	return 1
 }
 
+# free_port: one for the API server. It comes from the folder's name, so that a cluster that is stopped for a while
+# finds its own again: kwokctl would give all clusters the same one, the highest that is free just now.
+free_port() {
+	local port=$((20000 + $(printf %s "$state" | cksum | cut -d' ' -f1) % 10000))
+	while listens $port; do
+		port=$((port + 1))
+	done
+	echo $port
+}
+
+# listens PORT: whether a program listens there.
+listens() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+
 # port_taken: whether anything listens at a port of this cluster, which does not run.
 port_taken() {
 	local port
 	while read -r port; do
-		if (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then
-			return
-		fi
+		listens "$port" && return
 	done < <(sed -n 's/^  [a-zA-Z]*Port: \([0-9]*\)$/\1/p' "$kwok/clusters/workbook/kwok.yaml")
 	return 1
 }
