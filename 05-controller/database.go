@@ -1,0 +1,82 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+)
+
+// database is what a ConfigMap asks for.
+type database struct {
+	dbtype         string
+	deploymentName string
+	replicas       int32
+}
+
+// images have a version: what a tag like latest stands for is somebody else's decision, and changes.
+var images = map[string]string{
+	"mysql":   "mysql:8.4.6",
+	"mariadb": "mariadb:11.8.3",
+}
+
+const maxReplicas = 5
+
+// parse reads a ConfigMap. The server has let everything in, so that each mistake is found here first, when nobody
+// waits for an answer any more.
+func parse(configMap *corev1.ConfigMap) (database, error) {
+	db := database{dbtype: configMap.Data["dbtype"], deploymentName: configMap.Data["deploymentName"], replicas: 1}
+	if _, ok := images[db.dbtype]; !ok {
+		return db, fmt.Errorf("dbtype %q is not one of: %s", db.dbtype, strings.Join(slices.Sorted(maps.Keys(images)), ", "))
+	}
+	if wrong := validation.IsDNS1123Label(db.deploymentName); wrong != nil {
+		return db, fmt.Errorf("deploymentName %q: %s", db.deploymentName, wrong[0])
+	}
+	if value, ok := configMap.Data["replicas"]; ok {
+		n, err := strconv.Atoi(value)
+		if err != nil || n < 0 || n > maxReplicas {
+			return db, fmt.Errorf("replicas %q is not a number from 0 to %d", value, maxReplicas)
+		}
+		db.replicas = int32(n)
+	}
+	return db, nil
+}
+
+// deployment returns the Deployment for a ConfigMap: all fields that this controller has an opinion on, and no
+// other. It is the same each time; nothing in it is made up, like a random name or the time.
+func (db database) deployment(configMap *corev1.ConfigMap) *appsv1ac.DeploymentApplyConfiguration {
+	// With the owner's UID in it, no other Deployment has this selector, not even one of an earlier ConfigMap of the
+	// same name. And a selector can't be changed: our fields never end up in a Deployment that isn't ours.
+	selector := map[string]string{"app": db.deploymentName, "workbook/database-uid": string(configMap.UID)}
+	return appsv1ac.Deployment(db.deploymentName, configMap.Namespace).
+		WithLabels(map[string]string{"app.kubernetes.io/managed-by": fieldManager}).
+		// With this the garbage collector deletes the Deployment when its ConfigMap is gone. No blockOwnerDeletion: it
+		// is for owners that wait for their children, and takes a right more.
+		WithOwnerReferences(metav1ac.OwnerReference().
+			WithAPIVersion("v1"). // typed objects come without theirs
+			WithKind("ConfigMap").
+			WithName(configMap.Name).
+			WithUID(configMap.UID).
+			WithController(true)).
+		WithSpec(appsv1ac.DeploymentSpec().
+			WithReplicas(db.replicas).
+			WithSelector(metav1ac.LabelSelector().WithMatchLabels(selector)).
+			WithTemplate(corev1ac.PodTemplateSpec().
+				WithLabels(selector).
+				WithSpec(corev1ac.PodSpec().
+					WithContainers(corev1ac.Container().
+						WithName("database").
+						WithImage(images[db.dbtype]).
+						// Both images know it. The password goes to the log; chapter 6 does better.
+						WithEnv(corev1ac.EnvVar().WithName("MYSQL_RANDOM_ROOT_PASSWORD").WithValue("yes")).
+						WithPorts(corev1ac.ContainerPort().
+							WithContainerPort(3306).
+							WithProtocol(corev1.ProtocolTCP)))))) // the default, but a part of the port's key
+}
