@@ -72,6 +72,9 @@ func (b *burst) run(ctx context.Context, clientset kubernetes.Interface, out pri
 	for i := range b.updates {
 		patch := fmt.Sprintf(`{"metadata":{"annotations":{"example.com/burst":"%d of %d, begun at %s"}}}`, i+1, b.updates, start.Format(time.RFC3339Nano))
 		pod, err := clientset.CoreV1().Pods(b.key.Namespace).Patch(ctx, b.key.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+		if ctx.Err() != nil {
+			return nil // Ctrl-C came first
+		}
 		if err != nil {
 			return err
 		}
@@ -85,7 +88,7 @@ func (b *burst) run(ctx context.Context, clientset kubernetes.Interface, out pri
 		return err == nil && order >= 0, nil
 	})
 	if err != nil {
-		return err
+		return nil // Ctrl-C
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -31,7 +31,7 @@ type Controller struct {
 	out         printer
 
 	working atomic.Int32 // keys in workers' hands
-	giveUp  atomic.Bool  // the drain has taken too long
+	giveUp  atomic.Bool  // workers name keys instead of syncing them
 }
 
 // NewController returns a controller whose informer is still to be started.
@@ -50,9 +50,8 @@ func (c *Controller) Run(ctx context.Context, workers int) {
 
 	// A worker that starts earlier finds an empty store, and takes each pod for a deleted one.
 	if !cache.WaitFor(ctx, "the first list", c.informer.HasSyncedChecker()) {
-		return
+		c.giveUp.Store(true) // Ctrl-C came first
 	}
-
 	var group sync.WaitGroup
 	for range workers {
 		// The workers end with the queue, not with ctx, which would cut what they have in hand.

@@ -1,25 +1,22 @@
 package main
 
 import (
-	"time"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 )
 
-// selection says what to keep in the stores.
+// selection says what to keep in the store.
 type selection struct {
 	namespace string
 	labels    labels.Selector
-	resync    time.Duration
 }
 
 // newFactory returns a factory for the informers of all chosen objects. It starts none: an informer exists from
 // the moment that somebody asks the factory for it, and runs from StartWithContext on.
 func newFactory(clientset kubernetes.Interface, s selection) informers.SharedInformerFactory {
-	return informers.NewSharedInformerFactoryWithOptions(clientset, s.resync,
+	return informers.NewSharedInformerFactoryWithOptions(clientset, 0,
 		informers.WithNamespace(s.namespace),
 		informers.WithTweakListOptions(func(options *metav1.ListOptions) {
 			options.LabelSelector = s.labels.String()

@@ -5,7 +5,7 @@
 // what failed, each time later, and keeps one pod from being worked on twice at once.
 //
 // Read in this order: main.go, handler.go (filling the queue), controller.go (working it off), backoff.go (what
-// failed), drain.go (the end). informer.go is chapter 2's. trouble.go and burst.go make work harder on demand,
+// failed), drain.go (the end). informer.go is chapter 3's. trouble.go and burst.go make work harder on demand,
 // metrics.go measures it.
 package main
 
@@ -37,7 +37,6 @@ func main() {
 		s.labels, err = labels.Parse(value)
 		return err
 	})
-	p.Flags.DurationVar(&s.resync, "resync", 0, "hand every object in the store to the handlers again after this time (0: never)")
 	workers := 1
 	p.Flags.Func("workers", "how many pods to sync at once (default 1)", atLeastOne(&workers))
 	drainFor := p.Flags.Duration("drain", 20*time.Second, "how long to go on with queued pods after SIGTERM or Ctrl-C")
@@ -81,26 +80,26 @@ func main() {
 		retries := newBackoff()
 		queueConfig := workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{}
 		if metrics != nil {
-			queueConfig.Name = queueName // what has no name is not measured
+			queueConfig.Name = queueName // a queue without a name is not measured
 			defer serveMetrics(metrics)()
 			out.line("METRICS", "http://%s/metrics", metrics.Addr())
 		}
 		queue := workqueue.NewTypedRateLimitingQueueWithConfig(retries, queueConfig)
 		informer := factory.Core().V1().Pods().TypedInformer()
-		pods, err := informer.AddTypedEventHandler(podHandler(out, queue))
+		handled, err := informer.AddTypedEventHandler(podHandler(out, queue))
 		if err != nil {
 			return err
 		}
-		controller := NewController(queue, informer.GetIndexer(), pods, retries, out)
+		controller := NewController(queue, informer.GetIndexer(), handled, retries, out)
 		controller.drainFor = *drainFor
 		b.indexer = informer.GetIndexer()
 		controller.syncHandler = b.around(t.around(controller.syncHandler))
 
 		// Let's suppose that we knew of a pod on our last run. The first list doesn't have it, so the informer
-		// tells us of its end, as it would after any gap: level-triggered, not edge-triggered.
+		// tells us of its end, as it does after every gap in the watch.
 		if s.namespace == "" || s.namespace == metav1.NamespaceDefault {
-			err := informer.GetIndexer().Add(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "mypod"}})
-			if err != nil {
+			mypod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "mypod"}}
+			if err := informer.GetIndexer().Add(mypod); err != nil {
 				return err
 			}
 		}
@@ -111,13 +110,8 @@ func main() {
 			controller.Run(ctx, workers)
 			return nil
 		})
-		if b.updates > 0 && cache.WaitFor(ctx, "", pods.HasSyncedChecker()) {
-			group.Go(func() error {
-				if err := b.run(ctx, clientset, out); ctx.Err() == nil {
-					return err
-				}
-				return nil // Ctrl-C came first
-			})
+		if b.updates > 0 && cache.WaitFor(ctx, "", handled.HasSyncedChecker()) {
+			group.Go(func() error { return b.run(ctx, clientset, out) })
 		}
 		err = group.Wait()
 		if metrics != nil {
