@@ -1,0 +1,169 @@
+package main
+
+import (
+	"crypto/rand"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+
+	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
+)
+
+// fieldManager is the name under which the server remembers which fields are this controller's.
+const fieldManager = "databasemanager-controller"
+
+const (
+	managedByLabel = "app.kubernetes.io/managed-by"
+	// databaseLabel has the DatabaseManager's UID: no other has it, not even one of the same name later on.
+	databaseLabel = "coolops.cn/databasemanager"
+)
+
+// The names of the children are that of the Deployment with these suffixes.
+const (
+	secretSuffix = "-root"
+	claimSuffix  = "-data"
+)
+
+// system is what the controller has to know about a database system.
+type system struct {
+	version     string // if the spec names none; changing it rolls out every database that relies on it
+	passwordVar string // environment variable with the root password
+}
+
+var systems = map[dbv1alpha1.DatabaseType]system{
+	dbv1alpha1.MySQL:   {version: "8.4.6", passwordVar: "MYSQL_ROOT_PASSWORD"},
+	dbv1alpha1.MariaDB: {version: "11.8.3", passwordVar: "MARIADB_ROOT_PASSWORD"},
+}
+
+// port is the TCP port of both systems.
+const port = 3306
+
+func selectorOf(d *dbv1alpha1.DatabaseManager) map[string]string {
+	return map[string]string{databaseLabel: string(d.UID)}
+}
+
+func labelsOf(d *dbv1alpha1.DatabaseManager) map[string]string {
+	return map[string]string{
+		databaseLabel:            string(d.UID),
+		managedByLabel:           fieldManager,
+		"app.kubernetes.io/name": string(d.Spec.Dbtype),
+	}
+}
+
+// ownersOf returns the owner reference of a DatabaseManager's children: with it the garbage collector deletes them
+// when their owner is gone. One that is being deleted and has us here wants to leave them behind, so it has none.
+func ownersOf(d *dbv1alpha1.DatabaseManager) []*metav1ac.OwnerReferenceApplyConfiguration {
+	if d.DeletionTimestamp != nil {
+		return nil
+	}
+	return []*metav1ac.OwnerReferenceApplyConfiguration{
+		metav1ac.OwnerReference().
+			WithAPIVersion(dbv1alpha1.SchemeGroupVersion.String()). // d.APIVersion is empty: typed objects come without
+			WithKind("DatabaseManager").
+			WithName(d.Name).
+			WithUID(d.UID).
+			WithController(true),
+	}
+}
+
+// wantSecret is the Secret with the root password: a random one when there is no Secret yet, and later always the
+// one that's in it. It is immutable, so that the API server keeps the promise that it is never rewritten, to us too.
+func wantSecret(d *dbv1alpha1.DatabaseManager, have *corev1.Secret) *corev1ac.SecretApplyConfiguration {
+	password := []byte(rand.Text())
+	if have != nil && have.Data["password"] != nil {
+		password = have.Data["password"]
+	}
+	return corev1ac.Secret(d.Spec.DeploymentName+secretSuffix, d.Namespace).
+		WithLabels(labelsOf(d)).
+		WithOwnerReferences(ownersOf(d)...).
+		WithType(corev1.SecretTypeOpaque).
+		WithImmutable(true).
+		WithData(map[string][]byte{"password": password})
+}
+
+func wantClaim(d *dbv1alpha1.DatabaseManager) *corev1ac.PersistentVolumeClaimApplyConfiguration {
+	return corev1ac.PersistentVolumeClaim(d.Spec.DeploymentName+claimSuffix, d.Namespace).
+		WithLabels(labelsOf(d)).
+		WithOwnerReferences(ownersOf(d)...).
+		WithSpec(corev1ac.PersistentVolumeClaimSpec().
+			WithAccessModes(corev1.ReadWriteOnce).
+			WithResources(corev1ac.VolumeResourceRequirements().
+				WithRequests(corev1.ResourceList{corev1.ResourceStorage: *d.Spec.StorageSize})))
+}
+
+func wantService(d *dbv1alpha1.DatabaseManager) *corev1ac.ServiceApplyConfiguration {
+	return corev1ac.Service(d.Spec.DeploymentName, d.Namespace).
+		WithLabels(labelsOf(d)).
+		WithOwnerReferences(ownersOf(d)...).
+		WithSpec(corev1ac.ServiceSpec().
+			WithSelector(selectorOf(d)).
+			WithPorts(corev1ac.ServicePort().
+				WithName("database").
+				WithProtocol(corev1.ProtocolTCP).
+				WithPort(port).
+				WithTargetPort(intstr.FromString("database"))))
+}
+
+// wantDeployment is the Deployment. The pods are what the Pod Security level "restricted" accepts.
+func wantDeployment(d *dbv1alpha1.DatabaseManager) *appsv1ac.DeploymentApplyConfiguration {
+	system := systems[d.Spec.Dbtype]
+	version := d.Spec.Version
+	if version == "" {
+		version = system.version
+	}
+	data := corev1ac.Volume().WithName("data")
+	if d.Spec.StorageSize != nil {
+		data.WithPersistentVolumeClaim(corev1ac.PersistentVolumeClaimVolumeSource().WithClaimName(d.Spec.DeploymentName + claimSuffix))
+	} else {
+		data.WithEmptyDir(corev1ac.EmptyDirVolumeSource())
+	}
+	listens := corev1ac.TCPSocketAction().WithPort(intstr.FromString("database"))
+
+	container := corev1ac.Container().
+		WithName(string(d.Spec.Dbtype)).
+		WithImage(string(d.Spec.Dbtype) + ":" + version).
+		WithEnv(corev1ac.EnvVar().WithName(system.passwordVar).WithValueFrom(corev1ac.EnvVarSource().
+			WithSecretKeyRef(corev1ac.SecretKeySelector().WithName(d.Spec.DeploymentName + secretSuffix).WithKey("password")))).
+		WithPorts(corev1ac.ContainerPort().WithName("database").WithContainerPort(port).WithProtocol(corev1.ProtocolTCP)).
+		// The first start makes the database and may take minutes, in which the other probes wait.
+		WithStartupProbe(corev1ac.Probe().WithTCPSocket(listens).WithPeriodSeconds(5).WithFailureThreshold(60)).
+		WithReadinessProbe(corev1ac.Probe().WithTCPSocket(listens).WithPeriodSeconds(5)).
+		WithLivenessProbe(corev1ac.Probe().WithTCPSocket(listens).WithPeriodSeconds(20)).
+		WithResources(corev1ac.ResourceRequirements().
+			WithRequests(corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("512Mi")}).
+			WithLimits(corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi")})).
+		WithSecurityContext(corev1ac.SecurityContext().
+			WithAllowPrivilegeEscalation(false).
+			WithCapabilities(corev1ac.Capabilities().WithDrop("ALL"))).
+		WithVolumeMounts(corev1ac.VolumeMount().WithName("data").WithMountPath("/var/lib/mysql"))
+
+	return appsv1ac.Deployment(d.Spec.DeploymentName, d.Namespace).
+		WithLabels(labelsOf(d)).
+		WithOwnerReferences(ownersOf(d)...).
+		WithSpec(appsv1ac.DeploymentSpec().
+			WithReplicas(replicasOf(d)).
+			WithSelector(metav1ac.LabelSelector().WithMatchLabels(selectorOf(d))).
+			// The new server can't have the volume before the old one has let go of it.
+			WithStrategy(appsv1ac.DeploymentStrategy().WithType(appsv1.RecreateDeploymentStrategyType)).
+			WithTemplate(corev1ac.PodTemplateSpec().
+				WithLabels(labelsOf(d)).
+				WithSpec(corev1ac.PodSpec().
+					WithAutomountServiceAccountToken(false).
+					WithSecurityContext(corev1ac.PodSecurityContext().
+						WithRunAsNonRoot(true).WithRunAsUser(999).WithRunAsGroup(999).WithFSGroup(999). // mysql in both images
+						WithSeccompProfile(corev1ac.SeccompProfile().WithType(corev1.SeccompProfileTypeRuntimeDefault))).
+					WithContainers(container).
+					WithVolumes(data))))
+}
+
+func replicasOf(d *dbv1alpha1.DatabaseManager) int32 {
+	if d.Spec.Replicas == nil { // the API server fills it in, so this is an object of a test
+		return 1
+	}
+	return *d.Spec.Replicas
+}

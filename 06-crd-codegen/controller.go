@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/klog/v2"
+
+	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
+	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned"
+	dbinformers "example.com/client-go-workbook/06-crd-codegen/pkg/generated/informers/externalversions"
+	dblisters "example.com/client-go-workbook/06-crd-codegen/pkg/generated/listers/databasemanager/v1alpha1"
+)
+
+// Controller makes what each DatabaseManager asks for, and keeps it so.
+type Controller struct {
+	client    kubernetes.Interface
+	databases versioned.Interface
+	lister    dblisters.DatabaseManagerLister
+	world     informers.SharedInformerFactory // of the children
+	written   written
+	queue     workqueue.TypedRateLimitingInterface[cache.ObjectName]
+	informers []cache.DoneChecker // done when the handlers that fill the queue have seen the first lists
+
+	syncHandler func(context.Context, cache.ObjectName) error // reconcile
+	backoff     *backoff
+	slowRetry   time.Duration // for what a person must mend elsewhere
+	drainFor    time.Duration
+	recorder    record.EventRecorder
+	out         printer
+
+	working atomic.Int32 // keys in workers' hands
+	syncs   atomic.Int64
+	giveUp  atomic.Bool // the drain has taken too long
+}
+
+// NewController returns a controller whose informers are still to be started.
+func NewController(client kubernetes.Interface, databases versioned.Interface, world informers.SharedInformerFactory, wishes dbinformers.SharedInformerFactory, recorder record.EventRecorder, out printer) (*Controller, error) {
+	informer := wishes.Coolops().V1alpha1().DatabaseManagers()
+	retries := newBackoff()
+	c := &Controller{
+		client:    client,
+		databases: databases,
+		lister:    informer.Lister(),
+		world:     world,
+		written:   written{stores: map[string]cache.Store{}, versions: map[cache.ObjectName]map[string]string{}},
+		queue:     workqueue.NewTypedRateLimitingQueueWithConfig(retries, workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{Name: queueName}),
+		backoff:   retries,
+		slowRetry: 30 * time.Second,
+		drainFor:  20 * time.Second,
+		recorder:  recorder,
+		out:       out,
+	}
+	c.syncHandler = c.reconcile
+
+	if err := informer.TypedInformer().AddTypedIndexers(deploymentNameIndex); err != nil {
+		return nil, err
+	}
+	w := waker{databases: informer.TypedInformer().GetTypedIndexer(), queue: c.queue}
+	core := world.Core().V1()
+	return c, errors.Join(
+		watch(c, "DatabaseManager", informer.TypedInformer(), databaseHandler(c.queue)),
+		watch(c, "Deployment", world.Apps().V1().Deployments().TypedInformer(), childHandler[*appsv1.Deployment](w, "")),
+		watch(c, "Service", core.Services().TypedInformer(), childHandler[*corev1.Service](w, "")),
+		watch(c, "Secret", core.Secrets().TypedInformer(), childHandler[*corev1.Secret](w, secretSuffix)),
+		watch(c, "PersistentVolumeClaim", core.PersistentVolumeClaims().TypedInformer(), childHandler[*corev1.PersistentVolumeClaim](w, claimSuffix)),
+	)
+}
+
+// watch has the events of an informer handled.
+func watch[T cache.Object](c *Controller, kind string, informer cache.TypedSharedIndexInformer[T], handler cache.TypedResourceEventHandler[T]) error {
+	registration, err := informer.AddTypedEventHandler(handler)
+	if err != nil {
+		return err
+	}
+	c.informers = append(c.informers, registration.HasSyncedChecker())
+	c.written.stores[kind] = informer.GetStore()
+	return nil
+}
+
+// Run syncs until ctx ends, drains, and returns when no worker is left. The workers' requests end with work: it
+// lasts longer than ctx, unless another process has taken over.
+func (c *Controller) Run(ctx, work context.Context, workers int) {
+	defer c.queue.ShutDown()
+	logger := klog.FromContext(ctx)
+	logger.Info("Starting DatabaseManager controller")
+	defer logger.Info("Stopping DatabaseManager controller")
+
+	// All lists: with one store still empty, its objects would be taken for missing.
+	if !cache.WaitFor(ctx, "the first lists", c.informers...) {
+		return
+	}
+
+	var group sync.WaitGroup
+	for range workers {
+		group.Go(func() { c.runWorker(work) })
+	}
+	<-ctx.Done()
+	c.drain(&group)
+}
+
+func (c *Controller) runWorker(ctx context.Context) {
+	defer utilruntime.HandleCrashWithContext(ctx) // logs a panic, and panics on: Kubernetes starts the program again
+	for c.processNextItem(ctx) {
+	}
+}
+
+// processNextItem waits for a key, syncs it, and returns false when the queue is shut down and empty.
+func (c *Controller) processNextItem(ctx context.Context) bool {
+	key, quit := c.queue.Get()
+	if quit {
+		return false
+	}
+	// Until Done the queue gives this key to nobody else. Adds in the meantime make one more turn together.
+	defer c.queue.Done(key)
+	if c.giveUp.Load() || ctx.Err() != nil {
+		c.queue.Forget(key)
+		c.out.line("LEFT", "%s was queued", key)
+		return true
+	}
+
+	c.working.Add(1)
+	defer c.working.Add(-1)
+	c.syncs.Add(1)
+	err := c.syncHandler(ctx, key)
+	c.handleErr(ctx, err, key)
+	return true
+}
+
+// handleErr decides what becomes of a key after its sync. None is dropped: that the wish and the world are the same
+// is what this program is for.
+func (c *Controller) handleErr(ctx context.Context, err error, key cache.ObjectName) {
+	switch {
+	case err == nil:
+		c.queue.Forget(key)
+	case errors.As(err, &nameConflict{}):
+		c.queue.Forget(key)
+		c.queue.AddAfter(key, c.slowRetry) // whose name it is we don't watch
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		c.queue.Forget(key) // nothing can be made there any more
+	default:
+		c.queue.AddRateLimited(key)
+		if c.queue.ShuttingDown() {
+			return // it is not added, and drain names it
+		}
+		word := "RETRY"
+		if apierrors.IsConflict(err) || errors.Is(err, errStale) {
+			word = "AGAIN" // no failure: somebody was faster, and the store will have it in a moment
+		} else {
+			utilruntime.HandleErrorWithContext(ctx, err, "Reconciling failed", "databaseManager", key)
+		}
+		c.out.line(word, "%s attempt %d failed, next in %s: %v", key, c.queue.NumRequeues(key), c.backoff.delay(key), err)
+	}
+}
+
+// wrote tells of a write: people, and the next sync, which has to see it.
+func (c *Controller) wrote(d *dbv1alpha1.DatabaseManager, kind string, made metav1.Object, word string) {
+	c.written.add(d, kind, made)
+	c.out.line(word, "%s %s/%s for DatabaseManager %s", kind, made.GetNamespace(), made.GetName(), d.Name)
+}

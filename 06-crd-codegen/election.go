@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+)
+
+// leaseName is the name of the Lease that tells which process leads.
+const leaseName = "workbook-06-crd-codegen"
+
+var errLostLease = errors.New("the lease could not be renewed in time: another process may lead now")
+
+// election lets one of several processes work, and the others wait.
+type election struct {
+	clientset kubernetes.Interface // one without a limit: a renewal must not wait behind other requests
+	namespace string
+	duration  time.Duration // how long a lease lasts: a dead leader's work is left for that time
+	watchdog  *leaderelection.HealthzAdaptor
+	out       printer
+}
+
+// run waits until this process leads, calls lead, and gives the lease back when lead has returned, not earlier.
+// lead must end soon after ctx does, and at once after leased does: then another process may have begun.
+func (e election) run(ctx context.Context, lead func(ctx, leased context.Context)) error {
+	host, err := os.Hostname()
+	if err != nil {
+		return err
+	}
+	lock := &resourcelock.LeaseLock{
+		LeaseMeta:  metav1.ObjectMeta{Namespace: e.namespace, Name: leaseName},
+		Client:     e.clientset.CoordinationV1(),
+		LockConfig: resourcelock.ResourceLockConfig{Identity: host + "_" + string(uuid.NewUUID())},
+	}
+	elected := make(chan struct{})
+	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+		Lock:          lock,
+		Name:          leaseName,
+		LeaseDuration: e.duration,
+		RenewDeadline: e.duration * 2 / 3,
+		RetryPeriod:   e.duration * 2 / 15,
+		WatchDog:      e.watchdog,
+		// ReleaseOnCancel is not for us: it also gives a lease back that could not be renewed, while lead still runs.
+		Callbacks: leaderelection.LeaderCallbacks{
+			OnStartedLeading: func(context.Context) { close(elected) },
+			OnStoppedLeading: func() {},
+			OnNewLeader:      func(identity string) { e.out.line("LEADER", "%s", who(identity, lock.Identity())) },
+		},
+	})
+	if err != nil {
+		return err
+	}
+	e.watchdog.SetLeaderElection(elector)
+
+	// The lease is renewed for as long as lead runs, which is longer than ctx.
+	renewing, stopRenewing := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopRenewing()
+	leased, lose := context.WithCancel(context.WithoutCancel(ctx))
+	defer lose()
+	leading, stopLeading := context.WithCancel(ctx)
+	defer stopLeading()
+	var group sync.WaitGroup
+	group.Go(func() {
+		elector.Run(renewing)
+		lose()
+		stopLeading()
+	})
+
+	select {
+	case <-elected:
+		lead(leading, leased)
+	case <-ctx.Done():
+	}
+	lost := leased.Err() != nil
+	stopRenewing()
+	group.Wait()
+	if lost {
+		return errLostLease
+	}
+	return release(context.WithoutCancel(ctx), lock)
+}
+
+// release gives the lease back, if it is ours, so that the next process need not wait until it has run out.
+func release(ctx context.Context, lock *resourcelock.LeaseLock) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	record, _, err := lock.Get(ctx)
+	if err != nil || record.HolderIdentity != lock.Identity() {
+		return err
+	}
+	record.HolderIdentity = ""
+	return lock.Update(ctx, *record)
+}
+
+func who(identity, self string) string {
+	if identity == self {
+		return identity + ", this process"
+	}
+	return identity
+}

@@ -1,0 +1,145 @@
+// Chapter 6: a controller for a kind of our own, DatabaseManager, with generated clients.
+//
+// Chapter 5 read wishes from ConfigMaps. Here they have a schema: Go types (pkg/apis), from which the CRD (crd) and
+// the clients (pkg/generated) are generated. For each DatabaseManager the controller keeps a Deployment, a Service, a
+// Secret and maybe a volume claim as they should be, and tells in its status how things stand.
+//
+// Read in this order: pkg/apis, main.go, reconcile.go, children.go (what is wanted), apply.go (writing only what
+// differs), status.go, release.go (the end of a DatabaseManager), written.go (the stores are behind), handler.go
+// and informer.go (who wakes whom). controller.go, backoff.go, drain.go, election.go and serve.go are chapter 5's.
+package main
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/kubernetes"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/record"
+
+	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned"
+	dbscheme "example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned/scheme"
+	"example.com/client-go-workbook/internal/program"
+)
+
+func main() {
+	p := program.New("06-crd-codegen")
+	p.Writes()
+	s := settings{workers: 5}
+	p.Flags.StringVarP(&s.namespace, "namespace", "n", "", "namespace to watch (default: all)")
+	p.Flags.DurationVar(&s.resync, "resync", 0, "hand every object in the store to the handlers again after this time (0: never)")
+	p.Flags.Func("workers", "how many DatabaseManagers to sync at once (default 5)", atLeastOne(&s.workers))
+	p.Flags.DurationVar(&s.drainFor, "drain", 20*time.Second, "how long to go on with queued DatabaseManagers after SIGTERM or Ctrl-C")
+	p.Flags.BoolVar(&s.leaderElect, "leader-elect", false, "work only while no other process does, by a Lease in the watched namespace (or default)")
+	p.Flags.DurationVar(&s.leaseDuration, "lease-duration", 15*time.Second, "how long others wait for a leader that has died")
+	p.Flags.Func("listen", "serve /metrics, /healthz and /readyz at this address, such as 127.0.0.1:8080", func(value string) (err error) {
+		// Already here: a port that is taken should stop the program before it has begun with anything.
+		s.listener, err = net.Listen("tcp", value)
+		return err
+	})
+	out := printer{out: os.Stdout}
+	p.Run(func(ctx context.Context, config *rest.Config) error {
+		err := run(ctx, config, s, out)
+		out.line("REQUESTS", "%d in all", p.Wire.Requests())
+		return err
+	})
+}
+
+// settings are what the flags say.
+type settings struct {
+	namespace     string
+	resync        time.Duration
+	workers       int
+	drainFor      time.Duration
+	leaderElect   bool
+	leaseDuration time.Duration
+	listener      net.Listener
+}
+
+func run(ctx context.Context, config *rest.Config, s settings, out printer) error {
+	clientset, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	databases, err := versioned.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	if err := program.CheckNamespace(ctx, clientset, s.namespace); err != nil {
+		return err
+	}
+	// An informer of a kind that the server doesn't know would wait for it, and only the log would tell.
+	_, err = databases.CoolopsV1alpha1().DatabaseManagers(s.namespace).List(ctx, metav1.ListOptions{Limit: 1})
+	if apierrors.IsNotFound(err) {
+		return program.Usagef("the server has no databasemanagers.coolops.cn: install the CRD with `scripts/kubectl apply -f 06-crd-codegen/crd`")
+	}
+	if err != nil {
+		return err
+	}
+
+	// The stores go on during the drain, and end after it.
+	informing, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	wishes := newDatabaseFactory(databases, selection{namespace: s.namespace, labels: labels.Everything(), resync: s.resync})
+	// Only what we have made: the Deployments and above all the Secrets of others are none of our business.
+	ours := labels.SelectorFromSet(labels.Set{managedByLabel: fieldManager})
+	world := newFactory(clientset, selection{namespace: s.namespace, labels: ours})
+	defer wishes.Shutdown() // waits for the informers,
+	defer world.Shutdown()
+	defer cancel() // which this ends first
+
+	broadcaster := record.NewBroadcaster(record.WithContext(informing))
+	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: clientset.CoreV1().Events("")})
+	// The generated scheme knows our kind. Client-go's does not, and events about it would be dropped.
+	recorder := broadcaster.NewRecorder(dbscheme.Scheme, corev1.EventSource{Component: fieldManager})
+	controller, err := NewController(clientset, databases, world, wishes, recorder, out)
+	if err != nil {
+		return err
+	}
+	controller.drainFor = s.drainFor
+
+	watchdog := leaderelection.NewLeaderHealthzAdaptor(s.leaseDuration)
+	if s.listener != nil {
+		defer serve(s.listener, watchdog.Check, func() bool {
+			for _, informer := range controller.informers {
+				if !cache.IsDone(informer) {
+					return false
+				}
+			}
+			return true
+		})()
+		out.line("LISTENING", "http://%s", s.listener.Addr())
+	}
+
+	wishes.StartWithContext(informing)
+	world.StartWithContext(informing)
+	if !s.leaderElect {
+		controller.Run(ctx, context.WithoutCancel(ctx), s.workers)
+		return nil
+	}
+	e := election{clientset: clientset, namespace: s.namespace, duration: s.leaseDuration, watchdog: watchdog, out: out}
+	if e.namespace == "" {
+		e.namespace = metav1.NamespaceDefault
+	}
+	return e.run(ctx, func(ctx, leased context.Context) { controller.Run(ctx, leased, s.workers) })
+}
+
+func atLeastOne(n *int) func(string) error {
+	return func(value string) (err error) {
+		*n, err = strconv.Atoi(value)
+		if err != nil || *n < 1 {
+			return errors.New("it takes a number, 1 or more")
+		}
+		return nil
+	}
+}

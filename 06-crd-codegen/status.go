@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+
+	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
+	dbv1alpha1ac "example.com/client-go-workbook/06-crd-codegen/pkg/generated/applyconfiguration/databasemanager/v1alpha1"
+)
+
+// The reasons of the conditions, besides those of the API server (Forbidden, Invalid).
+const (
+	reasonReplicasReady     = "ReplicasReady"
+	reasonScaledToZero      = "ScaledToZero"
+	reasonPodsNotReady      = "PodsNotReady"
+	reasonPodsRejected      = "PodsRejected"
+	reasonQuotaExceeded     = "QuotaExceeded"
+	reasonNameConflict      = "NameConflict"
+	reasonDeadlineExceeded  = "ProgressDeadlineExceeded"
+	reasonRollingOut        = "RollingOut"
+	reasonRolloutIsComplete = "Complete"
+)
+
+// concernsUser tells whether an error is worth a condition: the API server has understood what we want and refuses it,
+// or a name is taken. All others will pass, and would only make the status flicker.
+func concernsUser(err error) bool {
+	return !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) &&
+		(errors.As(err, &nameConflict{}) || apierrors.IsForbidden(err) || apierrors.IsInvalid(err))
+}
+
+// statusOf says how things stand: from the Deployment, which is nil if there's none, and from what kept the controller
+// from making the children. The same things always give the same status, or each write would be followed by another.
+func statusOf(d *dbv1alpha1.DatabaseManager, deployment *appsv1.Deployment, err error) dbv1alpha1.DatabaseManagerStatus {
+	status := *d.Status.DeepCopy()
+	status.ObservedGeneration = d.Generation
+	status.Selector = labels.FormatLabels(selectorOf(d))
+	status.AvailableReplicas = 0
+	ready, progressing := metav1.Condition{Status: metav1.ConditionFalse}, metav1.Condition{Status: metav1.ConditionFalse}
+	if deployment != nil {
+		status.AvailableReplicas = deployment.Status.AvailableReplicas
+		ready, progressing = rollout(deployment, replicasOf(d))
+	}
+	if err != nil {
+		ready = metav1.Condition{Status: metav1.ConditionFalse, Reason: string(apierrors.ReasonForError(err)), Message: err.Error()}
+		switch {
+		case errors.As(err, &nameConflict{}):
+			ready.Reason = reasonNameConflict
+		case strings.Contains(err.Error(), "exceeded quota"):
+			ready.Reason = reasonQuotaExceeded
+		}
+		progressing = ready
+	}
+	ready.Type, progressing.Type = dbv1alpha1.ConditionReady, dbv1alpha1.ConditionProgressing
+	ready.ObservedGeneration, progressing.ObservedGeneration = d.Generation, d.Generation
+	// Not "now" in the transition time of a condition that is as it was.
+	apimeta.SetStatusCondition(&status.Conditions, ready)
+	apimeta.SetStatusCondition(&status.Conditions, progressing)
+	return status
+}
+
+// rollout returns the conditions of a Deployment that is as the controller wants it.
+func rollout(deployment *appsv1.Deployment, want int32) (ready, progressing metav1.Condition) {
+	have := deployment.Status
+	message := fmt.Sprintf("%d of %d replicas are ready", have.AvailableReplicas, want)
+	if have.ObservedGeneration >= deployment.Generation && have.UpdatedReplicas == want && have.Replicas == want && have.AvailableReplicas == want {
+		ready = metav1.Condition{Status: metav1.ConditionTrue, Reason: reasonReplicasReady, Message: message}
+		if want == 0 {
+			ready.Reason = reasonScaledToZero
+		}
+		return ready, metav1.Condition{Status: metav1.ConditionFalse, Reason: reasonRolloutIsComplete, Message: message}
+	}
+	ready = metav1.Condition{Status: metav1.ConditionFalse, Reason: reasonPodsNotReady, Message: message}
+	progressing = metav1.Condition{Status: metav1.ConditionTrue, Reason: reasonRollingOut, Message: message}
+	for _, condition := range have.Conditions {
+		switch {
+		case condition.Type == appsv1.DeploymentReplicaFailure && condition.Status == corev1.ConditionTrue:
+			ready.Reason = reasonPodsRejected
+			if strings.Contains(condition.Message, "exceeded quota") {
+				ready.Reason = reasonQuotaExceeded
+			}
+			// Without the pod's name, which is another one at each attempt.
+			_, because, _ := strings.Cut(condition.Message, "is forbidden: ")
+			ready.Message += ": " + because
+		case condition.Type == appsv1.DeploymentProgressing && condition.Status == corev1.ConditionFalse:
+			progressing = metav1.Condition{Status: metav1.ConditionFalse, Reason: reasonDeadlineExceeded, Message: message + ", and for long no more have become so: see the events of the pods"}
+		}
+	}
+	return ready, progressing
+}
+
+// applyStatus writes the status if it has changed, and an event if the database became ready or stopped being so.
+func (c *Controller) applyStatus(ctx context.Context, d *dbv1alpha1.DatabaseManager, deployment *appsv1.Deployment, because error) error {
+	status := statusOf(d, deployment, because)
+	if equality.Semantic.DeepEqual(status, d.Status) {
+		return nil
+	}
+	want := dbv1alpha1ac.DatabaseManagerStatus().
+		WithObservedGeneration(status.ObservedGeneration).
+		WithAvailableReplicas(status.AvailableReplicas).
+		WithSelector(status.Selector)
+	for _, name := range []string{dbv1alpha1.ConditionReady, dbv1alpha1.ConditionProgressing} {
+		condition := apimeta.FindStatusCondition(status.Conditions, name)
+		want.WithConditions(metav1ac.Condition().
+			WithType(condition.Type).WithStatus(condition.Status).WithReason(condition.Reason).WithMessage(condition.Message).
+			WithObservedGeneration(condition.ObservedGeneration).WithLastTransitionTime(condition.LastTransitionTime))
+	}
+	made, err := c.databases.CoolopsV1alpha1().DatabaseManagers(d.Namespace).ApplyStatus(ctx,
+		dbv1alpha1ac.DatabaseManager(d.Name, d.Namespace).WithUID(d.UID).WithStatus(want),
+		metav1.ApplyOptions{FieldManager: fieldManager, Force: true})
+	if apierrors.IsNotFound(err) {
+		return nil // it was deleted meanwhile
+	}
+	if err != nil {
+		return fmt.Errorf("writing the status: %w", err)
+	}
+	c.written.add(d, "DatabaseManager", made)
+
+	ready, before := apimeta.FindStatusCondition(status.Conditions, dbv1alpha1.ConditionReady), apimeta.FindStatusCondition(d.Status.Conditions, dbv1alpha1.ConditionReady)
+	c.out.line("STATUS", "%s/%s Ready=%s %s: %s", d.Namespace, d.Name, ready.Status, ready.Reason, ready.Message)
+	if before == nil || before.Status != ready.Status || before.Reason != ready.Reason {
+		level := corev1.EventTypeNormal
+		if ready.Status == metav1.ConditionFalse && ready.Reason != reasonPodsNotReady {
+			level = corev1.EventTypeWarning
+		}
+		c.recorder.Event(d, level, ready.Reason, ready.Message)
+	}
+	return nil
+}
