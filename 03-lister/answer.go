@@ -6,38 +6,42 @@ import (
 	"time"
 )
 
-// printer prints answers.
-type printer struct {
-	out      io.Writer
+// answerer answers queries from the cache.
+type answerer struct {
+	printer
 	pods     podCache
-	limit    int        // how many names to print of each
-	requests func() int // how many requests the program has sent to the API server so far
+	limit    int        // how many names to print of an answer
+	requests func() int // how many the program has sent so far
 
 	queried int // how many of them while it looked for an answer
 }
 
-// answer asks the cache, and prints what it finds and what that took.
-func (p *printer) answer(q query) error {
-	requests, start := p.requests(), time.Now()
-	found, err := q.find(p.pods)
+// answer prints what a query finds, and what that took.
+func (a *answerer) answer(q query) error {
+	requests, start := a.requests(), time.Now()
+	found, err := q.find(a.pods)
 	took := time.Since(start)
-	p.queried += p.requests() - requests
+	a.queried += a.requests() - requests
 	if err != nil {
 		return err
 	}
 	names := found.names()
-	for _, name := range names[:min(p.limit, len(names))] {
-		p.line("POD", "%s", name)
+	for _, name := range names[:min(a.limit, len(names))] {
+		a.line("POD", "%s", name)
 	}
-	if more := len(names) - p.limit; more > 0 {
-		p.line("...", "and %d more", more)
+	if more := len(names) - a.limit; more > 0 {
+		a.line("...", "and %d more", more)
 	}
-	p.line("FOUND", "%d pod(s) by %s in %s; API requests: %d for queries, %d for the cache",
-		len(names), q.way, took, p.queried, p.requests()-p.queried)
+	a.line("FOUND", "%d pod(s) by %s in %s; API requests: %d for queries, %d for the cache",
+		len(names), q.way, took, a.queried, a.requests()-a.queried)
 	return nil
 }
 
-// line prints what happened, in one word, and to what.
-func (p *printer) line(word, format string, args ...any) {
+// printer prints what happened, in one word, and to what.
+type printer struct {
+	out io.Writer
+}
+
+func (p printer) line(word, format string, args ...any) {
 	fmt.Fprintf(p.out, "%-10s "+format+"\n", append([]any{word}, args...)...)
 }

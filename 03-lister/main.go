@@ -1,15 +1,16 @@
 // Chapter 3: the lister and the indexer, which answer questions without a request.
 //
-// The informer of chapter 2 keeps a copy of the server's pods in its store. Here nobody waits for what changes:
+// The informer of chapter 2 keeps a copy of the server's pods in its store. Here nobody waits for what changes in it:
 // the program reads queries, such as "node=node-000003 and image=nginx", and answers them from the store.
 //
 // Read in this order: main.go, informer.go (the factory), indexers.go (what pods are found by), query.go (the ways
-// to find them), answer.go, mutate.go (what comes of writing into the cache).
+// to find them), answer.go, mutate.go (what comes of writing into the store). transform.go and watcherror.go are
+// chapter 2's.
 package main
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"os"
 	"time"
 
@@ -25,26 +26,23 @@ import (
 
 func main() {
 	p := program.New("03-lister")
-	s := selection{labels: labels.Everything()}
-	p.Flags.StringVarP(&s.namespace, "namespace", "n", "", "namespace to watch (default: all)")
+	c := chapter{selection: selection{labels: labels.Everything()}, printer: printer{out: os.Stdout}, in: os.Stdin, requests: p.Wire.Requests}
+	p.Flags.StringVarP(&c.namespace, "namespace", "n", "", "namespace to watch (default: all)")
 	p.Flags.FuncP("selector", "l", "label selector, such as app=nginx", func(value string) (err error) {
-		s.labels, err = labels.Parse(value)
+		c.labels, err = labels.Parse(value)
 		return err
 	})
-	var queries []string
-	p.Flags.Func("query", "query to answer, repeatable, such as \"node=node-000003 and image=nginx\" (default: those on stdin)", func(value string) error {
-		queries = append(queries, value)
+	p.Flags.Func("query", "query to answer, such as \"node=node-000003 and image=nginx\"; repeatable (default: those on stdin)", func(value string) error {
+		c.queries = append(c.queries, value)
 		_, err := language.Parse(value)
 		return err
 	})
-	var limit uint32
-	p.Flags.Uint32Var(&limit, "limit", 10, "names to print of each answer")
-	var mutate string
+	p.Flags.Uint32Var(&c.limit, "limit", 10, "how many names to print of an answer")
 	p.Flags.Func("mutate", "break it: change a pod in the cache, or with --mutate=copy a copy of it", func(value string) error {
 		if value != "cached" && value != "copy" {
-			return fmt.Errorf("want cached or copy")
+			return errors.New("it takes cached or copy")
 		}
-		mutate = value
+		c.mutation = value
 		return nil
 	})
 	p.Flags.Lookup("mutate").NoOptDefVal = "cached"
@@ -54,46 +52,66 @@ func main() {
 		if err != nil {
 			return err
 		}
-		if err := program.CheckNamespace(ctx, clientset, s.namespace); err != nil {
+		if err := program.CheckNamespace(ctx, clientset, c.namespace); err != nil {
 			return err
 		}
-		ctx, cancel := context.WithCancel(ctx)
-		factory := newFactory(clientset, s)
-		defer factory.Shutdown() // waits for the informers,
-		defer cancel()           // which this ends first
-
-		pods := factory.Core().V1().Pods()
-		informer := pods.TypedInformer()
-		if err := informer.AddTypedIndexers(podIndexers); err != nil {
-			return err
-		}
-		start := time.Now()
-		factory.StartWithContext(ctx)
-		// The informer's checker now: there are no handlers, and who reads the store needs it filled and no more.
-		// Before that it would answer, too: that there are no pods.
-		if !cache.WaitFor(ctx, "the first list", informer.HasSyncedChecker()) {
-			return nil // Ctrl-C came first
-		}
-
-		printer := printer{out: os.Stdout, pods: podCache{pods.Lister(), informer.GetTypedIndexer()}, limit: int(limit), requests: p.Wire.Requests}
-		printer.line("SYNCED", "%d pod(s) in %s", len(informer.GetIndexer().ListKeys()), time.Since(start).Round(time.Millisecond))
-		if mutate != "" {
-			if err := printer.mutate(ctx, mutate == "copy"); err != nil {
-				return err
-			}
-		}
-		prompt := querylang.Prompt[query]{Language: language, Answer: printer.answer, Out: os.Stdout}
-		for _, query := range queries {
-			if err := prompt.Ask(query); err != nil {
-				return err
-			}
-		}
-		if len(queries) > 0 {
-			return nil
-		}
-		if prompt.Interactive = term.IsTerminal(int(os.Stdin.Fd())); prompt.Interactive {
-			printer.line("KEYS", "name, namespace, node, image, owner, label, each as key=value; Ctrl-D ends")
-		}
-		return prompt.Run(ctx, os.Stdin)
+		return c.run(ctx, clientset)
 	})
+}
+
+// chapter is what the flags ask for.
+type chapter struct {
+	selection
+	printer
+	in       *os.File
+	queries  []string // instead of those that in has
+	limit    uint32
+	mutation string     // cached, copy, or empty for none
+	requests func() int // how many the program has sent so far
+}
+
+// run answers queries until there are no more, or ctx ends.
+func (c chapter) run(ctx context.Context, clientset kubernetes.Interface) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	factory := newFactory(clientset, c.selection)
+	defer func() {
+		cancel(nil)        // ends the informer,
+		factory.Shutdown() // which waits for it
+	}()
+	if err := handleWatchErrors(factory, c.printer, cancel); err != nil {
+		return err
+	}
+	pods := factory.Core().V1().Pods()
+	informer := pods.TypedInformer()
+	if err := informer.AddTypedIndexers(podIndexers); err != nil {
+		return err
+	}
+	start := time.Now()
+	factory.StartWithContext(ctx)
+	// The informer's own checker is enough: who reads the store needs it filled, and there are no handlers to wait
+	// for. Before that, the lister would answer as well: that there are no pods.
+	if !cache.WaitFor(ctx, "", informer.HasSyncedChecker()) {
+		return refusal(ctx)
+	}
+	c.line("SYNCED", "%d pod(s) in %s", len(informer.GetIndexer().ListKeys()), time.Since(start).Round(time.Millisecond))
+
+	a := answerer{printer: c.printer, pods: podCache{pods.Lister(), informer.GetTypedIndexer()}, limit: int(c.limit), requests: c.requests}
+	if c.mutation != "" {
+		if err := mutate(ctx, a.pods, c.mutation == "copy", c.printer); err != nil {
+			return err
+		}
+	}
+	prompt := querylang.Prompt[query]{Language: language, Answer: a.answer, Out: c.out}
+	for _, text := range c.queries {
+		if err := prompt.Ask(text); err != nil {
+			return err
+		}
+	}
+	if len(c.queries) > 0 {
+		return nil
+	}
+	if prompt.Interactive = term.IsTerminal(int(c.in.Fd())); prompt.Interactive {
+		c.line("KEYS", "name, namespace, node, image, owner, label, each as key=value; Ctrl-D ends")
+	}
+	return prompt.Run(ctx, c.in)
 }
