@@ -32,6 +32,7 @@ type Controller struct {
 	backoff     *backoff
 	slowRetry   time.Duration // for what a person must mend elsewhere
 	drainFor    time.Duration
+	wroteAt     sync.Map // cache.ObjectName of a ConfigMap → resourceVersion of our last write to a Deployment for it
 	teller
 
 	working atomic.Int32 // keys in workers' hands

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -28,6 +29,7 @@ func (p *problem) Error() string { return p.text }
 type teller struct {
 	recorder record.EventRecorder
 	out      printer
+	writes   atomic.Int64
 
 	mu   sync.Mutex
 	told map[cache.ObjectName]string // problems
@@ -35,6 +37,7 @@ type teller struct {
 
 // wrote tells of a write. Nothing is told of a reconcile without one.
 func (t *teller) wrote(configMap *corev1.ConfigMap, word, deployment, what string) {
+	t.writes.Add(1)
 	t.out.line(word, "Deployment %s/%s for ConfigMap %s: %s", configMap.Namespace, deployment, configMap.Name, what)
 	reason := word[:1] + strings.ToLower(word[1:])
 	t.recorder.Eventf(configMap, corev1.EventTypeNormal, reason, "Deployment %s: %s", deployment, what)

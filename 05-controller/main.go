@@ -34,7 +34,7 @@ import (
 func main() {
 	p := program.New("05-controller")
 	p.Writes()
-	s := settings{workers: 2}
+	s := settings{workers: 2, slowRetry: 30 * time.Second}
 	p.Flags.StringVarP(&s.namespace, "namespace", "n", "", "namespace to watch (default: all)")
 	p.Flags.DurationVar(&s.resync, "resync", 0, "hand every object in the store to the handlers again after this time (0: never)")
 	p.Flags.Func("workers", "how many ConfigMaps to sync at once (default 2)", atLeastOne(&s.workers))
@@ -49,9 +49,11 @@ func main() {
 	})
 	out := printer{out: os.Stdout}
 	p.Run(func(ctx context.Context, config *rest.Config) error {
-		err := run(ctx, config, s, out)
+		if err := run(ctx, config, s, out); err != nil {
+			return err
+		}
 		out.line("REQUESTS", "%d in all", p.Wire.Requests())
-		return err
+		return nil
 	})
 }
 
@@ -60,6 +62,7 @@ type settings struct {
 	namespace     string
 	resync        time.Duration
 	workers       int
+	slowRetry     time.Duration
 	drainFor      time.Duration
 	qps           float32
 	leaderElect   bool
@@ -68,6 +71,9 @@ type settings struct {
 }
 
 func run(ctx context.Context, config *rest.Config, s settings, out printer) error {
+	if s.qps < 0 || s.leaseDuration < time.Second {
+		return program.Usagef("--qps takes a number from 0, and --lease-duration at least 1s")
+	}
 	clientset, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return err
@@ -122,7 +128,7 @@ func run(ctx context.Context, config *rest.Config, s settings, out printer) erro
 		queue:       queue,
 		informers:   []cache.DoneChecker{configMaps.HasSyncedChecker(), deployments.HasSyncedChecker()},
 		backoff:     retries,
-		slowRetry:   30 * time.Second,
+		slowRetry:   s.slowRetry,
 		drainFor:    s.drainFor,
 		teller: teller{
 			recorder: broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: fieldManager}),

@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	"k8s.io/client-go/tools/cache"
 )
@@ -21,6 +22,14 @@ const fieldManager = "workbook"
 // and does not need to: it looks at how things are, in the stores, and writes what is not as it should be. To do
 // it twice, or to die in the middle and begin anew, makes no difference.
 func (c *Controller) reconcile(ctx context.Context, key cache.ObjectName) error {
+	// A store that has not seen our own last write yet would have us make it again.
+	if wrote, ok := c.wroteAt.Load(key); ok {
+		order, err := resourceversion.CompareResourceVersion(c.deployments.LastStoreSyncResourceVersion(), wrote.(string))
+		if err == nil && order < 0 {
+			return fmt.Errorf("resourceVersion %s is not in the store: %w", wrote, errStale)
+		}
+		c.wroteAt.Delete(key)
+	}
 	owned, err := c.deployments.ByTypedIndex(byOwner, key.String())
 	if err != nil {
 		return err
@@ -80,9 +89,11 @@ func (c *Controller) apply(ctx context.Context, configMap *corev1.ConfigMap, db 
 	}
 	// Force takes back the fields that somebody else has changed.
 	options := metav1.ApplyOptions{FieldManager: fieldManager, Force: true}
-	if _, err := c.client.AppsV1().Deployments(configMap.Namespace).Apply(ctx, want, options); err != nil {
+	is, err := c.client.AppsV1().Deployments(configMap.Namespace).Apply(ctx, want, options)
+	if err != nil {
 		return fmt.Errorf("applying Deployment %s/%s: %w", configMap.Namespace, db.deploymentName, err)
 	}
+	c.wroteAt.Store(cache.MetaObjectToName(configMap), is.ResourceVersion)
 	c.wrote(configMap, word, db.deploymentName, fmt.Sprintf("%s, %d replica(s)", db.dbtype, db.replicas))
 	return nil
 }
