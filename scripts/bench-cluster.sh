@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Measures cluster-up.sh against a bare kwokctl create cluster --wait, in turns, in folders of its own.
+# Measures cluster-up.sh against a bare kwokctl create cluster --wait, in turns, in folders of its own; then how long
+# a chapter takes to print its first line, and to end.
 set -uo pipefail
 . "$(dirname "$0")/lib.sh"
 . "$scripts/cluster-local.sh"
@@ -41,3 +42,27 @@ for round in $(seq $rounds); do
 done
 awk '{ bare += $1; ours += $2; up += $3 }
 	END { printf "%-8s %11.3fs %11.3fs %11.3fs   make cluster takes %.2f times a bare kwokctl\n", "mean", bare / NR, ours / NR, up / NR, ours / bare }' "$work/times"
+
+# The first run compiles, the others don't.
+export CLUSTER_DIR=$work/ours
+"$scripts/cluster-up.sh" 2>/dev/null && "$scripts/chapter.sh" 1 --duration=1s >/dev/null 2>&1 || exit 1
+mkfifo "$work/printed"
+chapter() {
+	"$scripts/chapter.sh" 1 >"$work/printed" 2>/dev/null &
+	read -r _ <"$work/printed"
+}
+interrupt() {
+	kill -INT $!
+	wait $!
+}
+for round in $(seq $rounds); do
+	# Held open from this side too, or the program would find nobody to print to after its first line.
+	exec 8<>"$work/printed"
+	{
+		time chapter
+		time interrupt
+	} 2>>"$work/chapter-times"
+	exec 8>&-
+done
+paste - - <"$work/chapter-times" | awk '{ first += $1; end += $2 }
+	END { printf "make chapter 1: first line after %.3fs, from SIGINT to exit %.3fs\n", first / NR, end / NR }'
