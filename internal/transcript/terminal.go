@@ -1,0 +1,145 @@
+package transcript
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// terminal is a command that runs, and what it has printed.
+type terminal struct {
+	cmd   *exec.Cmd
+	root  string
+	ended chan struct{} // closed when the command has ended
+	err   error         // how, once ended is closed
+
+	level int      // of the heading under which it was started
+	seen  int      // so many of the printed lines have been compared
+	last  step     // the step that the last ones were compared with
+	got   []string // those lines
+	more  bool     // what the README shows ends with ...: anything may follow
+
+	mu      sync.Mutex
+	printed []byte
+}
+
+// start runs a bash script as a terminal does: in a process group of its own.
+func start(root, script string) (*terminal, error) {
+	cmd := exec.Command("bash", "-c", script)
+	term := &terminal{cmd: cmd, root: root, ended: make(chan struct{})}
+	cmd.Dir = root
+	// Without what would lead to another cluster, or tell a make that it runs under the make that runs the tests.
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		return slices.Contains([]string{"KUBECONFIG", "MAKEFLAGS", "MFLAGS", "MAKELEVEL"}, name)
+	}), nested+"=1")
+	cmd.Stdout, cmd.Stderr = term, term
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.WaitDelay = time.Second // for what it has left behind with its output still open
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		term.err = cmd.Wait()
+		close(term.ended)
+	}()
+	return term, nil
+}
+
+// Write takes in what the command prints.
+func (term *terminal) Write(p []byte) (int, error) {
+	term.mu.Lock()
+	defer term.mu.Unlock()
+	term.printed = append(term.printed, p...)
+	return len(p), nil
+}
+
+// output returns all that was printed, with a name for the repository's root that is right on every machine.
+func (term *terminal) output() string {
+	term.mu.Lock()
+	defer term.mu.Unlock()
+	return strings.ReplaceAll(string(term.printed), term.root, "~/client-go-workbook")
+}
+
+// lines returns the lines that have not been compared yet.
+func (term *terminal) lines() []string {
+	ended := term.hasEnded()
+	return split(term.output(), ended)[term.seen:]
+}
+
+// split makes lines of output. The last one may not be whole, and then counts only if there will be no more.
+func split(output string, ended bool) []string {
+	lines := strings.Split(output, "\n")
+	if last := len(lines) - 1; !ended || lines[last] == "" {
+		return lines[:last]
+	}
+	return lines
+}
+
+func (term *terminal) hasEnded() bool {
+	select {
+	case <-term.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// status says how the command has ended.
+func (term *terminal) status() string {
+	if !term.hasEnded() {
+		return "still running"
+	}
+	return term.cmd.ProcessState.String()
+}
+
+// settle waits until the command prints something, and then no more.
+func (term *terminal) settle(limits limits) {
+	until(limits.output, func() bool { return len(term.lines()) > 0 || term.hasEnded() })
+	for n := -1; n < len(term.lines()); {
+		n = len(term.lines())
+		until(limits.quiet, func() bool { return len(term.lines()) > n || term.hasEnded() })
+	}
+}
+
+// interrupt does what Ctrl-C does, but spares make: it would end with an error, though the program under it ends well.
+func (term *terminal) interrupt() error {
+	processes, err := exec.Command("ps", "-A", "-o", "pid=,pgid=,comm=").Output()
+	if err != nil {
+		return fmt.Errorf("ps: %w", err)
+	}
+	for line := range strings.Lines(string(processes)) {
+		var pid, group int
+		var name string
+		fmt.Sscan(line, &pid, &group, &name)
+		if group == term.cmd.Process.Pid && !strings.HasSuffix(name, "make") {
+			syscall.Kill(pid, syscall.SIGINT)
+		}
+	}
+	return nil
+}
+
+// isLeft says whether any process is left of the command and those that it started.
+func (term *terminal) isLeft() bool { return syscall.Kill(-term.cmd.Process.Pid, 0) == nil }
+
+func (term *terminal) kill() { syscall.Kill(-term.cmd.Process.Pid, syscall.SIGKILL) }
+
+// until polls done until it is true, for at most that long.
+func until(limit time.Duration, done func() bool) bool {
+	deadline := time.After(limit)
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for !done() {
+		select {
+		case <-deadline:
+			return done()
+		case <-tick.C:
+		}
+	}
+	return true
+}
