@@ -57,10 +57,10 @@ func (k kind[O, A]) apply(ctx context.Context, c *Controller, d *dbv1alpha1.Data
 	if apierrors.IsNotFound(err) {
 		// Apply would also write onto an object that our store doesn't have: one that is too new, or without our label
 		// because it's somebody else's. No object has a version so old, so this can only create.
-		made, err := k.client.Apply(ctx, want(none).WithResourceVersion("1"), options)
+		have, err = k.client.Apply(ctx, want(none).WithResourceVersion("1"), options)
 		if err == nil {
-			c.wrote(d, k.name, made, "CREATED")
-			return made, nil
+			c.wrote(d, k.name, have, "CREATED")
+			return have, nil
 		}
 		if !apierrors.IsConflict(err) {
 			return none, fmt.Errorf("creating %s %s: %w", k.name, name, err)
