@@ -32,7 +32,7 @@ func (h handler[T]) OnAdd(object T, isInInitialList bool) {
 
 // OnUpdate is told of an object that takes the place of an older state of it in the store.
 func (h handler[T]) OnUpdate(old, object T) {
-	note := fmt.Sprintf(" resourceVersion %s to %s", old.GetResourceVersion(), object.GetResourceVersion())
+	note := fmt.Sprintf(" resourceVersion %s, from %s", object.GetResourceVersion(), old.GetResourceVersion())
 	switch {
 	case old == object:
 		// The very same pointer: nothing came from the server, the store was played back.

@@ -133,7 +133,7 @@ func (c chapter) run(ctx context.Context, clientset kubernetes.Interface) error 
 	defer waiting.Wait()
 	waiting.Go(func() {
 		for _, t := range told {
-			if cache.WaitFor(ctx, "", t.HasSyncedChecker()) {
+			if cache.WaitFor(ctx, "", t.HasSyncedChecker()) && ctx.Err() == nil {
 				t.by.line("SYNCED", "handler of %s", t.of)
 			}
 		}

@@ -1,0 +1,273 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/cache"
+)
+
+func TestWhatHandlersAreTold(t *testing.T) {
+	for name, test := range map[string]struct {
+		pods   []answer
+		change func(*chapter)
+		want   string
+	}{
+		"events": {
+			pods: []answer{{body: pod("ADDED", "a", "1") + podBookmark + pod("MODIFIED", "a", "11") + pod("DELETED", "a", "12") + pod("ADDED", "a-again", "13")}},
+			want: `ADD        Pod x/a (first list)
+UPDATE     Pod x/a resourceVersion 11, from 1
+DELETE     Pod x/a
+ADD        Pod x/a
+`,
+		},
+		"a watch that ends is resumed, and nobody is told": {
+			pods: []answer{{body: pod("ADDED", "a", "1") + podBookmark + pod("MODIFIED", "a", "11"), ends: true}, {body: pod("MODIFIED", "a", "12")}},
+			want: `ADD        Pod x/a (first list)
+UPDATE     Pod x/a resourceVersion 11, from 1
+UPDATE     Pod x/a resourceVersion 12, from 11
+`,
+		},
+		"a relist finds what is unchanged": {
+			pods: []answer{{body: pod("ADDED", "a", "1") + podBookmark + gone}, {body: pod("ADDED", "a", "1") + podBookmark}},
+			want: `ADD        Pod x/a (first list)
+UPDATE     Pod x/a (relist, unchanged)
+`,
+		},
+		"a relist finds what was missed, deletions first": {
+			pods: []answer{{body: pod("ADDED", "a", "1") + podBookmark + gone}, {body: pod("ADDED", "b", "21") + podBookmark}},
+			want: `ADD        Pod x/a (first list)
+DELETE     Pod x/a (tombstone: last seen at resourceVersion 1)
+ADD        Pod x/b
+`,
+		},
+		"deleted and created again while away is one update": {
+			pods: []answer{{body: pod("ADDED", "a", "1") + podBookmark + gone}, {body: pod("ADDED", "a-again", "21") + podBookmark}},
+			want: `ADD        Pod x/a (first list)
+UPDATE     Pod x/a (another UID: deleted and created again)
+`,
+		},
+		"a server without streaming lists is asked for a list": {
+			pods: []answer{{status: http.StatusUnprocessableEntity, body: `{"kind":"Status","code":422,"reason":"Invalid"}`}, {body: podList, ends: true}},
+			want: "ADD        Pod x/a (first list)\n",
+		},
+		"a resync asks no server": {
+			pods:   []answer{{body: pod("ADDED", "a", "1") + podBookmark}},
+			change: func(c *chapter) { c.resync = 25 * time.Second },
+			want: `ADD        Pod x/a (first list)
+UPDATE     Pod x/a (resync)
+UPDATE     Pod x/a (resync)
+`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			printed, err := play(t, script{"pods": test.pods}, time.Minute, test.change)
+			if err != nil {
+				t.Errorf("run: %v", err)
+			}
+			if diff := cmp.Diff(test.want, printed.only("ADD", "UPDATE", "DELETE")); diff != "" {
+				t.Errorf("printed (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTombstoneWithoutState(t *testing.T) {
+	var printed output
+	handler[*corev1.Pod]{printer: printer{out: &printed}}.OnDelete(cache.DeletedObject[*corev1.Pod]{FinalStateUnknown: &cache.DeletedFinalStateUnknown{Key: "x/a"}})
+	if got, want := printed.String(), "DELETE     Pod x/a (tombstone: last state unknown)\n"; got != want {
+		t.Errorf("printed %q, want %q", got, want)
+	}
+}
+
+// The second article's run, with its Deployment created and deleted in between.
+func TestLister(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var printed output
+		c := newChapter(&printed)
+		c.lookEvery = 10 * time.Second
+		clientset := fake.NewClientset()
+		deployments := clientset.AppsV1().Deployments("default")
+		deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "nginx-deployment"}}
+		time.AfterFunc(6*time.Second, func() { deployments.Create(t.Context(), deployment, metav1.CreateOptions{}) })
+		time.AfterFunc(22*time.Second, func() { deployments.Delete(t.Context(), deployment.Name, metav1.DeleteOptions{}) })
+		runFor(t, c, clientset, 32*time.Second)
+		want := `LISTER     not found
+LISTER     not found
+ADD        Deployment default/nginx-deployment
+LISTER     name: nginx-deployment
+LISTER     name: nginx-deployment
+DELETE     Deployment default/nginx-deployment
+LISTER     not found
+`
+		if diff := cmp.Diff(want, printed.only("LISTER", "ADD", "DELETE")); diff != "" {
+			t.Errorf("printed (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestTrace(t *testing.T) {
+	pods := answer{body: pod("ADDED", "a", "1") + podBookmark + pod("MODIFIED", "a", "11") + pod("DELETED", "a", "12")}
+	printed, err := play(t, script{"pods": {pods}}, time.Minute, func(c *chapter) { c.tracer = &tracer{printer: c.printer} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The hops are made by several goroutines. Each object makes its own in this order, and in a bubble without
+	// any time in between.
+	for event, want := range map[string][]string{
+		"ADDED":    {"REFLECTOR", "TRANSFORM", "TRANSFORM", "STORE"},
+		"MODIFIED": {"REFLECTOR", "TRANSFORM", "QUEUE", "STORE"},
+		"DELETED":  {"REFLECTOR", "TRANSFORM", "QUEUE", "STORE"},
+	} {
+		var got []string
+		for line := range strings.Lines(printed.String()) {
+			if strings.Contains(line, "Pod x/a "+event+" +0.00ms") {
+				got = append(got, strings.Fields(line)[0])
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: hops (-want +got):\n%s", event, diff)
+		}
+	}
+	want := `ADD        Pod x/a (first list) +0.00ms
+UPDATE     Pod x/a resourceVersion 11, from 1 +0.00ms
+DELETE     Pod x/a +0.00ms
+`
+	if diff := cmp.Diff(want, printed.only("ADD", "UPDATE", "DELETE")); diff != "" {
+		t.Errorf("printed (-want +got):\n%s", diff)
+	}
+	for _, line := range []string{"QUEUE      Pod: 1 waiting, the whole list counts as one\n", "REFLECTOR  Pod BOOKMARK\n"} {
+		if !strings.Contains(printed.String(), line) {
+			t.Errorf("did not print %q", line)
+		}
+	}
+	if t.Failed() {
+		t.Logf("printed:\n%s", printed)
+	}
+}
+
+func TestSeveralHandlersShareOneWatch(t *testing.T) {
+	for name, test := range map[string]struct {
+		factoryEach bool
+		want        int
+	}{
+		"one factory":               {false, 2},
+		"a factory of its own each": {true, 6},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := script{"pods": {{body: podBookmark}, {body: podBookmark}, {body: podBookmark}}}
+			printed, err := play(t, s, time.Minute, func(c *chapter) { c.handlers, c.factoryEach = 3, test.factoryEach })
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := fmt.Sprintf("SYNCED     stores, with %d request(s) for 6 handlers\n", test.want)
+			if !strings.Contains(printed.String(), want) {
+				t.Errorf("did not print %q:\n%s", want, printed)
+			}
+		})
+	}
+}
+
+func TestBadHandlersAndTheOthers(t *testing.T) {
+	pods := pod("ADDED", "a", "1") + pod("ADDED", "b", "2") + podBookmark + pod("MODIFIED", "a", "11") + pod("ADDED", "c", "12")
+	for _, bad := range []badHandler{"slow", "blocks"} {
+		t.Run(string(bad), func(t *testing.T) {
+			printed, err := play(t, script{"pods": {{body: pods}}}, time.Minute, func(c *chapter) { c.bad = bad })
+			if err != nil {
+				t.Fatal(err)
+			}
+			// The good handler is told everything, at once.
+			told := strings.Split(strings.TrimSpace(printed.only("ADD", "UPDATE")), "\n")
+			slices.Sort(told)
+			want := []string{"ADD        Pod x/a (first list)", "ADD        Pod x/b (first list)", "ADD        Pod x/c", "UPDATE     Pod x/a resourceVersion 11, from 1"}
+			if diff := cmp.Diff(want, told); diff != "" {
+				t.Errorf("the good handler was told (-want +got):\n%s", diff)
+			}
+			// The bad one has a buffer of its own, and its registration knows how far it is.
+			calls, synced := 3, "SYNCED     bad handler of Pods\n"
+			if bad == "blocks" {
+				calls, synced = 1, ""
+			}
+			if got := strings.Count(printed.String(), "BAD "); got != calls {
+				t.Errorf("the bad handler was called %d times, want %d", got, calls)
+			}
+			_, after, _ := strings.Cut(printed.only("SYNCED"), "SYNCED     handler of Pods\n")
+			if after != synced {
+				t.Errorf("after the good handlers had synced, printed %q, want %q", after, synced)
+			}
+		})
+	}
+}
+
+// A handler's panic ends the process, so this test runs in one of its own.
+func TestPanickingHandlerEndsTheProgram(t *testing.T) {
+	if os.Getenv("PANIC") != "" {
+		play(t, script{"pods": {{body: pod("ADDED", "a", "1") + podBookmark}}}, time.Minute, func(c *chapter) {
+			c.out, c.bad = os.Stdout, "panics"
+		})
+		return
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+	cmd.Env = append(os.Environ(), "PANIC=1")
+	output, err := cmd.CombinedOutput()
+	if err == nil || cmd.ProcessState.ExitCode() != 2 {
+		t.Errorf("ended with %v, want exit code 2 as from a panic", err)
+	}
+	for _, want := range []string{"Observed a panic", "panic: the bad handler was told of x/a"} {
+		if !strings.Contains(string(output), want) {
+			t.Errorf("did not print %q:\n%s", want, output)
+		}
+	}
+}
+
+func TestWatchErrors(t *testing.T) {
+	const forbidden = `{"kind":"Status","apiVersion":"v1","status":"Failure","code":403,"reason":"Forbidden","message":"pods is forbidden"}`
+	denied := answer{status: http.StatusForbidden, body: forbidden}
+	t.Run("who may not list is told so", func(t *testing.T) {
+		printed, err := play(t, script{"pods": {denied, denied}}, time.Hour, nil)
+		if !apierrors.IsForbidden(err) {
+			t.Errorf("run = %v, want forbidden", err)
+		}
+		if strings.Contains(printed.String(), "SYNCED") {
+			t.Errorf("printed:\n%s", printed)
+		}
+	})
+	t.Run("who may not any more goes on with what there is", func(t *testing.T) {
+		pods := []answer{{body: pod("ADDED", "a", "1") + podBookmark + pod("MODIFIED", "a", "11"), ends: true}, denied, denied, denied, {body: pod("ADDED", "b", "21") + podBookmark}}
+		printed, err := play(t, script{"pods": pods}, time.Minute, nil)
+		if err != nil {
+			t.Errorf("run: %v", err)
+		}
+		want := `RETRY      *v1.Pod: pods is forbidden: this needs a Role or ClusterRole with that verb and resource, bound to the user
+RETRY      *v1.Pod: failed to list *v1.Pod: pods is forbidden: this needs a Role or ClusterRole with that verb and resource, bound to the user
+DELETE     Pod x/a (tombstone: last seen at resourceVersion 11)
+`
+		if diff := cmp.Diff(want, printed.only("RETRY", "DELETE")); diff != "" {
+			t.Errorf("printed (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestStripManagedFieldsTwice(t *testing.T) {
+	var object any = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a", ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}}}
+	for range 2 {
+		stripped, err := stripManagedFields(object)
+		if diff := cmp.Diff(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, stripped); err != nil || diff != "" {
+			t.Errorf("stripManagedFields: %v, result (-want +got):\n%s", err, diff)
+		}
+		object = stripped
+	}
+}

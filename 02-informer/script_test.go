@@ -1,0 +1,156 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"example.com/client-go-workbook/internal/wire"
+)
+
+// script is a server without sockets, which a synctest bubble can wait for: answers to successive requests, by
+// resource. Whoever asks for more gets a watch on which nothing happens.
+type script map[string][]answer
+
+// answer is the answer to a request: a watch's events, and whether the watch ends after them.
+type answer struct {
+	status int // 200 if not given
+	body   string
+	ends   bool
+}
+
+const (
+	podBookmark        = `{"type":"BOOKMARK","object":{"kind":"Pod","apiVersion":"v1",` + endsList
+	deploymentBookmark = `{"type":"BOOKMARK","object":{"kind":"Deployment","apiVersion":"apps/v1",` + endsList
+	endsList           = `"metadata":{"resourceVersion":"10","annotations":{"k8s.io/initial-events-end":"true"}}}}` + "\n"
+	podList            = `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"10"},"items":[{"metadata":{"namespace":"x","name":"a","uid":"a","resourceVersion":"1"}}]}`
+	gone               = `{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","code":410,"reason":"Expired","message":"too old resource version: 10 (90)"}}` + "\n"
+)
+
+// pod returns an event about the pod x/name. The pod's UID is the name's upper case, or what follows it after a dash.
+func pod(event, name, version string) string {
+	name, uid, _ := strings.Cut(name, "-")
+	return fmt.Sprintf(`{"type":%q,"object":{"kind":"Pod","apiVersion":"v1","metadata":{"namespace":"x","name":%q,"uid":"%s%s","resourceVersion":%q}}}`+"\n",
+		event, name, name, uid, version)
+}
+
+func (s script) RoundTrip(request *http.Request) (*http.Response, error) {
+	resource := request.URL.Path[strings.LastIndex(request.URL.Path, "/")+1:]
+	next := answer{body: deploymentBookmark}
+	scriptLock.Lock()
+	if answers, ok := s[resource]; ok {
+		next = answer{}
+		if len(answers) > 0 {
+			next = answers[0]
+			s[resource] = answers[1:]
+		}
+	}
+	scriptLock.Unlock()
+	if next.status == 0 {
+		next.status = http.StatusOK
+	}
+	body := &watchBody{Reader: strings.NewReader(next.body), ends: next.ends || next.status != http.StatusOK, closed: make(chan struct{})}
+	return &http.Response{StatusCode: next.status, Header: http.Header{"Content-Type": {"application/json"}}, Body: body, Request: request}, nil
+}
+
+var scriptLock sync.Mutex
+
+// watchBody stays open at its end, until it is closed.
+type watchBody struct {
+	*strings.Reader
+	ends   bool
+	closed chan struct{}
+	once   sync.Once
+}
+
+func (b *watchBody) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if err == io.EOF && !b.ends {
+		<-b.closed
+	}
+	return n, err
+}
+
+func (b *watchBody) Close() error {
+	b.once.Do(func() { close(b.closed) })
+	return nil
+}
+
+// output is what was printed so far.
+type output struct {
+	mu     sync.Mutex
+	buffer bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buffer.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buffer.String()
+}
+
+// only returns the lines that begin with one of the words.
+func (o *output) only(words ...string) string {
+	var lines []string
+	for line := range strings.Lines(o.String()) {
+		if slices.Contains(words, strings.Fields(line)[0]) {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "")
+}
+
+// newChapter returns the chapter as the flags' defaults make it, printing to out.
+func newChapter(out io.Writer) chapter {
+	return chapter{
+		selection: selection{labels: labels.Everything()},
+		printer:   printer{out: out},
+		name:      "nginx-deployment",
+		lookEvery: time.Hour,
+		handlers:  1,
+		requests:  func() int { return 0 },
+	}
+}
+
+// runFor runs the chapter for some time.
+func runFor(t *testing.T, c chapter, clientset kubernetes.Interface, duration time.Duration) error {
+	ctx, cancel := context.WithTimeout(t.Context(), duration)
+	defer cancel()
+	return c.run(ctx, clientset)
+}
+
+// play runs the chapter against the script for some time, which is a bubble's and does not really pass.
+func play(t *testing.T, s script, duration time.Duration, change func(*chapter)) (printed *output, err error) {
+	synctest.Test(t, func(t *testing.T) {
+		printed = &output{}
+		c := newChapter(printed)
+		if change != nil {
+			change(&c)
+		}
+		var log wire.Log
+		c.requests = log.Requests
+		clientset, clientErr := kubernetes.NewForConfig(&rest.Config{Host: "http://scripted", QPS: -1, Transport: log.Wrap(s)})
+		if clientErr != nil {
+			t.Fatal(clientErr)
+		}
+		err = runFor(t, c, clientset, duration)
+	})
+	return printed, err
+}
