@@ -15,7 +15,8 @@ import (
 //
 // The decision is client-go's: 5 ms for a key's first failure, twice as much for each one after, and no more than
 // 10 retries a second of all keys together, once the first 100 are through. Ours is the memory: a queue tells
-// nobody which keys it holds back.
+// nobody which keys it holds back. And a limit: a key is never dropped here, and client-go would let one whose
+// server was away for an hour wait for a quarter of an hour more.
 type backoff struct {
 	workqueue.TypedRateLimiter[cache.ObjectName]
 
@@ -25,7 +26,7 @@ type backoff struct {
 
 func newBackoff() *backoff {
 	return &backoff{
-		TypedRateLimiter: workqueue.DefaultTypedControllerRateLimiter[cache.ObjectName](),
+		TypedRateLimiter: workqueue.NewTypedWithMaxWaitRateLimiter(workqueue.DefaultTypedControllerRateLimiter[cache.ObjectName](), time.Minute),
 		delays:           map[cache.ObjectName]time.Duration{},
 	}
 }

@@ -90,8 +90,8 @@ func await(t *testing.T, what string, condition func() bool) {
 // running is a controller that runs inside the test.
 type running struct {
 	out *output
-	// stop ends it as a signal does, and returns when it has ended.
-	stop func() error
+	// stop ends it as a signal does, and returns when it has ended; wait only returns.
+	stop, wait func() error
 }
 
 // start starts a controller on a namespace. It is stopped when the test ends, if not earlier.
@@ -109,10 +109,13 @@ func start(t *testing.T, config *rest.Config, namespace string, change func(*set
 		defer close(ended)
 		err = run(ctx, config, s, printer{out: out})
 	}()
-	r := running{out: out, stop: func() error {
-		cancel()
+	wait := func() error {
 		<-ended
 		return err
+	}
+	r := running{out: out, wait: wait, stop: func() error {
+		cancel()
+		return wait()
 	}}
 	t.Cleanup(func() {
 		if err := r.stop(); err != nil && !errors.Is(err, errLostLease) {

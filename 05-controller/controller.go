@@ -85,13 +85,13 @@ func (c *Controller) processNextItem(ctx context.Context) bool {
 	defer c.working.Add(-1)
 	c.syncs.Add(1)
 	err := c.syncHandler(ctx, key)
-	c.handleErr(ctx, err, key)
+	c.handleErr(err, key)
 	return true
 }
 
 // handleErr decides what becomes of a key after its sync. None is dropped: that the wish and the world are the same
 // is what this program is for.
-func (c *Controller) handleErr(ctx context.Context, err error, key cache.ObjectName) {
+func (c *Controller) handleErr(err error, key cache.ObjectName) {
 	var p *problem
 	switch {
 	case err == nil:
@@ -116,6 +116,5 @@ func (c *Controller) handleErr(ctx context.Context, err error, key cache.ObjectN
 			return
 		}
 		c.out.line("RETRY", "%s attempt %d failed, next in %s: %v", key, c.queue.NumRequeues(key), c.backoff.delay(key), err)
-		utilruntime.HandleErrorWithContext(ctx, err, "Reconciling failed", "configMap", key)
 	}
 }

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"example.com/client-go-workbook/internal/testcluster"
+	"example.com/client-go-workbook/internal/wire"
+)
+
+// get returns the status and the body of an answer.
+func get(t *testing.T, url string) (int, string) {
+	t.Helper()
+	response := must(http.Get(url))(t)
+	defer response.Body.Close()
+	return response.StatusCode, string(must(io.ReadAll(response.Body))(t))
+}
+
+// metric returns the value of a metric of this chapter's queue.
+func metric(t *testing.T, url, name string) int {
+	t.Helper()
+	_, body := get(t, url+"/metrics")
+	for lines := bufio.NewScanner(strings.NewReader(body)); lines.Scan(); {
+		if value, ok := strings.CutPrefix(lines.Text(), fmt.Sprintf("%s{name=%q} ", name, queueName)); ok {
+			return int(must(strconv.ParseFloat(value, 64))(t))
+		}
+	}
+	t.Fatalf("no metric %s in:\n%s", name, body)
+	return 0
+}
+
+func TestSyncWithNothingToDoMakesNoRequest(t *testing.T) {
+	config := rest.CopyConfig(testcluster.Config(t))
+	w := newWorld(t, config)
+	const objects = 50
+	for i := range objects {
+		w.ask(fmt.Sprintf("c%d", i), "deploymentName", fmt.Sprintf("d%d", i), "replicas", "0")
+	}
+	var log wire.Log
+	config.Wrap(log.Wrap)
+	listener := must(net.Listen("tcp", "127.0.0.1:0"))(t)
+	url := "http://" + listener.Addr().String()
+	r := start(t, config, w.namespace, func(s *settings) { s.resync, s.listener = time.Second, listener })
+	await(t, "all Deployments", func() bool { return r.out.count("CREATED") == objects })
+
+	// The events of what was done are written after it.
+	before := -1
+	await(t, "two resyncs without a request", func() bool {
+		requests := log.Requests()
+		adds := metric(t, url, "workqueue_adds_total")
+		await(t, "two resyncs", func() bool { return metric(t, url, "workqueue_adds_total") >= adds+2*objects })
+		quiet := requests == log.Requests()
+		before = log.Requests()
+		return quiet
+	})
+	adds := metric(t, url, "workqueue_adds_total")
+	await(t, "ten resyncs", func() bool { return metric(t, url, "workqueue_adds_total") >= adds+10*objects })
+	if made := log.Requests() - before; made != 0 {
+		t.Errorf("%d requests in ten resyncs of %d objects, want none", made, objects)
+	}
+}
+
+func TestEndpoints(t *testing.T) {
+	config := testcluster.Config(t)
+	w := newWorld(t, config)
+	lists := make(chan struct{})
+	// The lists are held back until the test has looked.
+	slow := brokenTransport(func(request *http.Request) (*http.Response, error) {
+		if request.URL.Query().Get("watch") != "" {
+			select {
+			case <-lists:
+			case <-request.Context().Done():
+			}
+		}
+		return nil, nil
+	}).wrap(config)
+	listener := must(net.Listen("tcp", "127.0.0.1:0"))(t)
+	url := "http://" + listener.Addr().String()
+	r := start(t, slow, w.namespace, func(s *settings) { s.listener = listener })
+	r.out.await(t, "LISTENING", url)
+	if code, body := get(t, url+"/healthz"); code != http.StatusOK {
+		t.Errorf("/healthz: %d %s", code, body)
+	}
+	if code, body := get(t, url+"/readyz"); code != http.StatusServiceUnavailable {
+		t.Errorf("/readyz before the lists: %d %s", code, body)
+	}
+	close(lists)
+	await(t, "/readyz", func() bool {
+		code, _ := get(t, url+"/readyz")
+		return code == http.StatusOK
+	})
+	if depth := metric(t, url, "workqueue_depth"); depth != 0 {
+		t.Errorf("workqueue_depth %d", depth)
+	}
+	if code, _ := get(t, url+"/nonsense"); code != http.StatusNotFound {
+		t.Errorf("/nonsense: %d", code)
+	}
+	if err := r.stop(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := http.Get(url + "/healthz"); err == nil {
+		t.Error("the port is still open")
+	}
+}
