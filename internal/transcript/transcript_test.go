@@ -177,21 +177,22 @@ func TestUpdate(t *testing.T) {
 
 func TestMask(t *testing.T) {
 	tests := map[string][]string{ // lines that must be the same masked
-		"resourceVersions": {"at resourceVersion 7", "at resourceVersion 812", "at resourceVersion 15014"},
-		"of an error":      {"too old resource version: 816 (821): listing", "too old resource version: 16792 (20148): listing"},
-		"in a query":       {"GET /pods?resourceVersion=276&watch=true", "GET /pods?resourceVersion=4711&watch=true"},
-		"in YAML":          {`resourceVersion: "245"`, `resourceVersion: "9000"`},
-		"after a version":  {"resuming after 276", "resuming after 15014"},
-		"durations":        {"took 7ms", "took 1.25s", "took 2m3s", "took 850µs"},
-		"sizes":            {"523 bytes", "4106 bytes", "4.1 kB", "12MiB"},
-		"times":            {"at 14:03:59", "at 2026-11-20T09:41:21Z", "at 2026-11-20 09:41:21.123 +0000", "at 2026-11-20"},
-		"ports":            {"server https://127.0.0.1:32716", "server https://127.0.0.1:443"},
-		"UUIDs":            {"99763c8b-c43a-4d2b-87dd-a1430ca1dc84", "00063c8b-c43a-4d2b-87dd-a1430ca1dc84"},
-		"pods":             {"nginx-deployment-7dc6dfb96b-fml76 is", "nginx-deployment-7dc6dfb96b-x7k2p is"},
-		"temporary files":  {"wrote /tmp/go-build12/a.out.", "wrote /tmp/x"},
-		"klog's header":    {"I1120 14:17:59.123456   12345 main.go:42] hello", "I1121 01:02:03.000000 7 main.go:7] hello"},
-		"columns":          {"nginx-1   1/1   Running   0   5s", "nginx-1  1/1  Running  0  12m  "},
-		"versions":         {"Kubernetes v1.37.1", "Kubernetes v1.37.0"},
+		"resourceVersions":  {"at resourceVersion 7", "at resourceVersion 812", "at resourceVersion 15014"},
+		"of an error":       {"too old resource version: 816 (821): listing", "too old resource version: 16792 (20148): listing"},
+		"in a query":        {"GET /pods?resourceVersion=276&watch=true", "GET /pods?resourceVersion=4711&watch=true"},
+		"in YAML":           {`resourceVersion: "245"`, `resourceVersion: "9000"`},
+		"after a version":   {"resuming after 276", "resuming after 15014"},
+		"a watch's timeout": {"timeoutSeconds=301&watch=true", "timeoutSeconds=599&watch=true"},
+		"durations":         {"took 7ms", "took 1.25s", "took 2m3s", "took 850µs"},
+		"sizes":             {"523 bytes", "4106 bytes", "4.1 kB", "12MiB"},
+		"times":             {"at 14:03:59", "at 2026-11-20T09:41:21Z", "at 2026-11-20 09:41:21.123 +0000", "at 2026-11-20"},
+		"ports":             {"server https://127.0.0.1:32716", "server https://127.0.0.1:443"},
+		"UUIDs":             {"99763c8b-c43a-4d2b-87dd-a1430ca1dc84", "00063c8b-c43a-4d2b-87dd-a1430ca1dc84"},
+		"pods":              {"nginx-deployment-7dc6dfb96b-fml76 is", "nginx-deployment-7dc6dfb96b-x7k2p is"},
+		"temporary files":   {"wrote /tmp/go-build12/a.out.", "wrote /tmp/x"},
+		"klog's header":     {"I1120 14:17:59.123456   12345 main.go:42] hello", "I1121 01:02:03.000000 7 main.go:7] hello"},
+		"columns":           {"nginx-1   1/1   Running   0   5s", "nginx-1  1/1  Running  0  12m  "},
+		"versions":          {"Kubernetes v1.37.1", "Kubernetes v1.37.0"},
 	}
 	for name, lines := range tests {
 		for _, line := range lines[1:] {
