@@ -119,18 +119,9 @@ func TestTwoOfAType(t *testing.T) {
 func TestVolume(t *testing.T) {
 	w := newWorld(t)
 	w.run(w.config)
-	// A volume to bind: the cluster may have nothing that makes one.
-	volume := got(w.client.CoreV1().PersistentVolumes().Create(t.Context(), &corev1.PersistentVolume{
-		ObjectMeta: metav1.ObjectMeta{Name: w.namespace},
-		Spec: corev1.PersistentVolumeSpec{
-			Capacity:               corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("2Gi")},
-			AccessModes:            []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
-			ClaimRef:               &corev1.ObjectReference{Namespace: w.namespace, Name: "db-data"},
-			PersistentVolumeSource: corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/tmp/" + w.namespace}},
-		},
-	}, metav1.CreateOptions{}))(w)
+	volume := w.makeVolume("db-data")
 	t.Cleanup(func() {
-		_ = w.client.CoreV1().PersistentVolumes().Delete(context.Background(), volume.Name, metav1.DeleteOptions{})
+		_ = w.client.CoreV1().PersistentVolumes().Delete(context.Background(), volume, metav1.DeleteOptions{})
 	})
 	w.make("example", func(s *dbv1alpha1.DatabaseManagerSpec) { s.StorageSize = new(resource.MustParse("1.5Gi")) })
 	d := w.untilReady("example", reasonReplicasReady)
