@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"os"
@@ -16,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	informers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/cache"
 )
@@ -270,4 +272,35 @@ func TestStripManagedFieldsTwice(t *testing.T) {
 		}
 		object = stripped
 	}
+}
+
+// Whoever stops a factory waits for its handlers, also for one that never returns.
+func TestShutdownWaitsForHandlers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		factory := newFactory(fake.NewClientset(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a"}}), newChapter(nil).selection)
+		letGo, isDown := make(chan struct{}), make(chan struct{})
+		_, err := factory.Core().V1().Pods().TypedInformer().AddTypedEventHandler(informers.PodHandlerFuncs{
+			AddFunc: func(*corev1.Pod) { <-letGo },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		factory.StartWithContext(ctx)
+		if err := factory.WaitForCacheSyncWithContext(ctx).AsError(); err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+		go func() {
+			factory.Shutdown()
+			close(isDown)
+		}()
+		select {
+		case <-isDown:
+			t.Error("Shutdown did not wait for the handler")
+		case <-time.After(time.Hour):
+		}
+		close(letGo)
+		<-isDown
+	})
 }
