@@ -30,7 +30,7 @@ func (a *answerer) answer(q query) error {
 		a.line("POD", "%s", name)
 	}
 	if more := len(names) - a.limit; more > 0 {
-		a.line("...", "and %d more", more)
+		a.line("", "and %d more", more)
 	}
 	a.line("FOUND", "%d pod(s) by %s in %s; API requests: %d for queries, %d for the cache",
 		len(names), q.way, took, a.queried, a.requests()-a.queried)

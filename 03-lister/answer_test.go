@@ -27,7 +27,7 @@ FOUND      2 pod(s) by index in TIME; API requests: 0 for queries, 3 for the cac
 QUERY      image=nginx
 POD        default/web-1
 POD        default/web-2
-...        and 2 more
+           and 2 more
 FOUND      4 pod(s) by index in TIME; API requests: 0 for queries, 3 for the cache
 QUERY      node=n1 nad
                    ^^^ expected "and" or "or"

@@ -92,7 +92,16 @@ func TestMutationBreaksTheIndex(t *testing.T) {
 		}
 	}
 
-	// The entry outlives the pod: the store asks the changed pod which entries to remove.
+	// The store asks the changed pod which entries to remove. So the old ones outlive the image,
+	if err := pods.indexer.Update(newPod("x/a image=httpd")); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{"image=nginx": "x/a", "image=httpd": "x/a", "name=a and image=nginx": ""} {
+		if got := strings.Join(ask(t, pods, text), " "); got != want {
+			t.Errorf("with another image: %s: got %q, want %q", text, got, want)
+		}
+	}
+	// and then the pod.
 	if err := pods.indexer.Delete(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "x", Name: "a"}}); err != nil {
 		t.Fatal(err)
 	}
