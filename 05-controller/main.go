@@ -85,7 +85,7 @@ func run(ctx context.Context, config *rest.Config, s settings, out printer) erro
 	// lease's renewal would stand in its line.
 	limited := rest.CopyConfig(config)
 	if s.qps > 0 {
-		limited.QPS = s.qps
+		limited.QPS, limited.Burst = s.qps, rest.DefaultBurst // and 10 requests at once, after a pause
 	}
 	client, err := kubernetes.NewForConfig(limited)
 	if err != nil {

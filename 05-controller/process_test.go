@@ -13,14 +13,20 @@ import (
 	"example.com/client-go-workbook/internal/testcluster"
 )
 
-// build builds the program and returns its path.
-func build(t testing.TB) string {
-	t.Helper()
+// TestProcess is about what only a process has: arguments, signals, an exit code, a sudden end.
+func TestProcess(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "controller")
 	if output, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, output)
 	}
-	return program
+	for name, test := range map[string]func(*testing.T, string){
+		"wrong usage is one line and exit 2":           testWrongUsage,
+		"KUBECONFIG alone does not say where to write": testKubeconfig,
+		"killed after a write":                         testKilledAfterAWrite,
+		"leader killed":                                testLeaderKilled,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, program) })
+	}
 }
 
 // process is the program, running.
@@ -53,8 +59,7 @@ func (p process) kill() {
 	p.Wait()
 }
 
-func TestWrongUsageIsOneLineAndExit2(t *testing.T) {
-	program := build(t)
+func testWrongUsage(t *testing.T, program string) {
 	taken := must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer taken.Close()
 	kubeconfig := testcluster.Kubeconfig(t)
@@ -84,8 +89,8 @@ func TestWrongUsageIsOneLineAndExit2(t *testing.T) {
 	}
 }
 
-func TestKubeconfigFromTheEnvironmentIsNotEnough(t *testing.T) {
-	cmd := exec.Command(build(t))
+func testKubeconfig(t *testing.T, program string) {
+	cmd := exec.Command(program)
 	cmd.Env = append(cmd.Environ(), "KUBECONFIG="+testcluster.Kubeconfig(t))
 	output, err := cmd.CombinedOutput()
 	if err == nil || !strings.Contains(string(output), "--context") {
@@ -93,8 +98,7 @@ func TestKubeconfigFromTheEnvironmentIsNotEnough(t *testing.T) {
 	}
 }
 
-func TestKilledAfterAWrite(t *testing.T) {
-	program := build(t)
+func testKilledAfterAWrite(t *testing.T, program string) {
 	w := newWorld(t, testcluster.Config(t))
 	args := []string{"--kubeconfig", testcluster.Kubeconfig(t), "--namespace", w.namespace}
 	w.ask("orders", "deploymentName", "orders-db")
@@ -121,8 +125,7 @@ func TestKilledAfterAWrite(t *testing.T) {
 	}
 }
 
-func TestLeaderKilled(t *testing.T) {
-	program := build(t)
+func testLeaderKilled(t *testing.T, program string) {
 	w := newWorld(t, testcluster.Config(t))
 	args := []string{"--kubeconfig", testcluster.Kubeconfig(t), "--namespace", w.namespace, "--leader-elect", "--lease-duration", "3s"}
 	first := launch(t, program, args...)

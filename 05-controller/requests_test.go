@@ -42,17 +42,21 @@ func TestSyncWithNothingToDoMakesNoRequest(t *testing.T) {
 	config := rest.CopyConfig(testcluster.Config(t))
 	w := newWorld(t, config)
 	const objects = 50
-	for i := range objects {
+	for i := range objects - 2 {
 		w.ask(fmt.Sprintf("c%d", i), "deploymentName", fmt.Sprintf("d%d", i), "replicas", "0")
 	}
+	// These stay as they are as well, and are told about once.
+	w.ask("invalid", "deploymentName", "invalid", "replicas", "two")
+	w.foreign("taken")
+	w.ask("conflict", "deploymentName", "taken")
 	var log wire.Log
 	config.Wrap(log.Wrap)
 	listener := must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	url := "http://" + listener.Addr().String()
 	r := start(t, config, w.namespace, func(s *settings) { s.resync, s.listener = time.Second, listener })
-	await(t, "all Deployments", func() bool { return r.out.count("CREATED") == objects })
+	await(t, "all Deployments", func() bool { return r.out.count("CREATED") == objects-2 })
 
-	// The events of what was done are written after it.
+	// The events about it are written after it.
 	before := -1
 	await(t, "two resyncs without a request", func() bool {
 		requests := log.Requests()
@@ -66,6 +70,9 @@ func TestSyncWithNothingToDoMakesNoRequest(t *testing.T) {
 	await(t, "ten resyncs", func() bool { return metric(t, url, "workqueue_adds_total") >= adds+10*objects })
 	if made := log.Requests() - before; made != 0 {
 		t.Errorf("%d requests in ten resyncs of %d objects, want none", made, objects)
+	}
+	if told := r.out.count("STUCK"); told != 2 {
+		t.Errorf("%d problems told, want two, one for each", told)
 	}
 }
 
