@@ -38,7 +38,7 @@ func (c *Controller) reconcile(ctx context.Context, key cache.ObjectName) error 
 		return err
 	}
 	deployment, err := c.applyChildren(ctx, d)
-	if err != nil && !concernsUser(err) {
+	if err != nil && !concernsUser(err) && c.queue.NumRequeues(key) < passesBy {
 		return err
 	}
 	return errors.Join(err, c.applyStatus(ctx, d, deployment, err))

@@ -33,11 +33,14 @@ const (
 )
 
 // concernsUser tells whether an error is worth a condition: the API server has understood what we want and refuses it,
-// or a name is taken. All others will pass, and would only make the status flicker.
+// or a name is taken. All others are expected to pass by themselves, and would only make the status flicker.
 func concernsUser(err error) bool {
 	return !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) &&
 		(errors.As(err, &nameConflict{}) || apierrors.IsForbidden(err) || apierrors.IsInvalid(err))
 }
+
+// passesBy is how often an error that should pass by itself is met before it's told nevertheless.
+const passesBy = 5
 
 // statusOf says how things stand: from the Deployment, which is nil if there's none, and from what kept the controller
 // from making the children. The same things always give the same status, or each write would be followed by another.
