@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -60,11 +61,16 @@ func (term *terminal) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// output returns all that was printed, with a name for the repository's root that is right on every machine.
+// chance is what client-go's reflector logs now and then, when its context ends just as it reads an event.
+var chance = regexp.MustCompile(`(?m)^I.*reflector\.go.*"Warning: watch ended with error".*context canceled.*\n`)
+
+// output returns all that was printed, with a name for the repository's root that is right on every machine, and
+// without what is printed by chance.
 func (term *terminal) output() string {
 	term.mu.Lock()
 	defer term.mu.Unlock()
-	return strings.ReplaceAll(string(term.printed), term.root, "~/client-go-workbook")
+	output := strings.ReplaceAll(string(term.printed), term.root, "~/client-go-workbook")
+	return chance.ReplaceAllString(output, "")
 }
 
 // lines returns the lines that have not been compared yet.
