@@ -14,7 +14,7 @@ import (
 //
 // In place it changes the object for every reader of the cache, and for no index: a pod's entries are made when it
 // comes. client-go notices if KUBE_CACHE_MUTATION_DETECTOR is true, and panics. It has a copy of each object for that,
-// and compares them all every second: it is for tests.
+// and compares the two every second: it is for tests.
 func mutate(ctx context.Context, pods podCache, copied bool, out printer) error {
 	all, err := pods.lister.List(labels.Everything())
 	if err != nil {
