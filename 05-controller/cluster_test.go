@@ -107,7 +107,7 @@ func start(t *testing.T, config *rest.Config, namespace string, change func(*set
 	var err error
 	go func() {
 		defer close(ended)
-		err = run(ctx, config, s, printer{out: out})
+		err = run(ctx, config, s, &printer{out: out})
 	}()
 	wait := func() error {
 		<-ended

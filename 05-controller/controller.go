@@ -37,28 +37,28 @@ type Controller struct {
 
 	working atomic.Int32 // keys in workers' hands
 	syncs   atomic.Int64
-	giveUp  atomic.Bool // the drain has taken too long
 }
 
-// Run syncs until ctx ends, drains, and returns when no worker is left. The workers' requests end with work: it
-// lasts longer than ctx, unless another process has taken over.
+// Run syncs until ctx ends, drains, and returns when no worker is left. The workers' requests don't end with ctx, but
+// with work, which is cut when another process has taken over.
 func (c *Controller) Run(ctx, work context.Context, workers int) {
 	defer c.queue.ShutDown()
 	logger := klog.FromContext(ctx)
 	logger.Info("Starting database controller")
 	defer logger.Info("Stopping database controller")
 
+	work, cut := context.WithCancel(work)
+	defer cut()
 	// A worker that starts earlier finds an empty store, and takes each Deployment for one that is missing.
 	if !cache.WaitFor(ctx, "", c.informers...) {
-		return
+		cut() // Ctrl-C came first
 	}
-
 	var group sync.WaitGroup
 	for range workers {
 		group.Go(func() { c.runWorker(work) })
 	}
 	<-ctx.Done()
-	c.drain(&group)
+	c.drain(&group, cut)
 }
 
 func (c *Controller) runWorker(ctx context.Context) {
@@ -75,7 +75,7 @@ func (c *Controller) processNextItem(ctx context.Context) bool {
 	}
 	// Until Done the queue gives this key to nobody else. Adds in the meantime make one more turn together.
 	defer c.queue.Done(key)
-	if c.giveUp.Load() || ctx.Err() != nil {
+	if ctx.Err() != nil {
 		c.queue.Forget(key)
 		c.out.line("LEFT", "%s was queued", key)
 		return true
@@ -112,9 +112,9 @@ func (c *Controller) handleErr(err error, key cache.ObjectName) {
 		}
 		if apierrors.IsConflict(err) || errors.Is(err, errStale) {
 			// No failure: somebody was faster. What they did is in the stores a moment later, and is read again there.
-			c.out.line("AGAIN", "%s in %s: %v", key, c.backoff.delay(key), err)
+			c.out.line("AGAIN", "%s in %s: %v", key, c.backoff.delay(key).Round(time.Millisecond), err)
 			return
 		}
-		c.out.line("RETRY", "%s attempt %d failed, next in %s: %v", key, c.queue.NumRequeues(key), c.backoff.delay(key), err)
+		c.out.line("RETRY", "%s attempt %d failed, next in %s: %v", key, c.queue.NumRequeues(key), c.backoff.delay(key).Round(time.Millisecond), err)
 	}
 }

@@ -25,7 +25,7 @@ type election struct {
 	namespace string
 	duration  time.Duration // how long a lease lasts: a dead leader's work is left for that time
 	watchdog  *leaderelection.HealthzAdaptor
-	out       printer
+	out       *printer
 }
 
 // run waits until this process leads, calls lead, and gives the lease back when lead has returned, not earlier.
@@ -52,7 +52,13 @@ func (e election) run(ctx context.Context, lead func(ctx, leased context.Context
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(context.Context) { close(elected) },
 			OnStoppedLeading: func() {},
-			OnNewLeader:      func(identity string) { e.out.line("LEADER", "%s", who(identity, lock.Identity())) },
+			OnNewLeader: func(identity string) {
+				if identity == lock.Identity() {
+					e.out.line("LEADER", "this process")
+				} else {
+					e.out.line("WAITING", "while %s leads", identity)
+				}
+			},
 		},
 	})
 	if err != nil {
@@ -98,11 +104,4 @@ func release(ctx context.Context, lock *resourcelock.LeaseLock) error {
 	}
 	record.HolderIdentity = ""
 	return lock.Update(ctx, *record)
-}
-
-func who(identity, self string) string {
-	if identity == self {
-		return identity + ", this process"
-	}
-	return identity
 }

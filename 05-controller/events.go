@@ -28,7 +28,7 @@ func (p *problem) Error() string { return p.text }
 // teller tells people what the controller does, by events, which `kubectl describe` shows, and on stdout.
 type teller struct {
 	recorder record.EventRecorder
-	out      printer
+	out      *printer
 	writes   atomic.Int64
 
 	mu   sync.Mutex

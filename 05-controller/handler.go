@@ -49,6 +49,6 @@ func deploymentHandler(queue workqueue.TypedRateLimitingInterface[cache.ObjectNa
 }
 
 // line prints what happened, in one word, and to what.
-func (p printer) line(word, format string, args ...any) {
+func (p *printer) line(word, format string, args ...any) {
 	fmt.Fprintf(p.out, "%-10s "+format+"\n", append([]any{word}, args...)...)
 }

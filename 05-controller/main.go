@@ -47,7 +47,7 @@ func main() {
 		s.listener, err = net.Listen("tcp", value)
 		return err
 	})
-	out := printer{out: os.Stdout}
+	out := &printer{out: os.Stdout}
 	p.Run(func(ctx context.Context, config *rest.Config) error {
 		if err := run(ctx, config, s, out); err != nil {
 			return err
@@ -70,7 +70,7 @@ type settings struct {
 	listener      net.Listener
 }
 
-func run(ctx context.Context, config *rest.Config, s settings, out printer) error {
+func run(ctx context.Context, config *rest.Config, s settings, out *printer) error {
 	if s.qps < 0 || s.leaseDuration < time.Second {
 		return program.Usagef("--qps takes a number from 0, and --lease-duration at least 1s")
 	}

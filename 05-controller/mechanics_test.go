@@ -53,7 +53,7 @@ func TestWhatBecomesOfErrors(t *testing.T) {
 				out := &output{}
 				recorder := record.NewFakeRecorder(100)
 				c := &Controller{queue: queue, backoff: retries, drainFor: time.Second,
-					teller: teller{recorder: recorder, out: printer{out: out}, told: map[cache.ObjectName]string{}}}
+					teller: teller{recorder: recorder, out: &printer{out: out}, told: map[cache.ObjectName]string{}}}
 				syncs := 0
 				c.syncHandler = func(context.Context, cache.ObjectName) error {
 					syncs++

@@ -131,7 +131,7 @@ func testLeaderKilled(t *testing.T, program string) {
 	first := launch(t, program, args...)
 	first.out.await(t, "LEADER", "this process")
 	second := launch(t, program, args...)
-	second.out.await(t, "LEADER")
+	second.out.await(t, "WAITING")
 	for i := range 20 {
 		w.ask(fmt.Sprintf("c%d", i), "deploymentName", fmt.Sprintf("d%d", i), "replicas", "0")
 	}
