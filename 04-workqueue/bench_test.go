@@ -13,13 +13,13 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// BenchmarkQueue takes the names of 1000 pods through the bare queue (Add, Get, Done), and through what this
+// BenchmarkQueue takes the names of 100 pods through the bare queue (Add, Get, Done), and through what this
 // chapter puts around it: handler, Add, Get, lookup in the store, the lines printed (to nowhere), Forget, Done;
 // both without metrics and with. One goroutine, all in turns, so that what else the machine does slows all alike.
 func BenchmarkQueue(b *testing.B) {
 	indexer := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{})
 	var pods []*corev1.Pod
-	for i := range 1000 {
+	for i := range 100 {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprintf("nginx-deployment-7dc6dfb96b-%05d", i)}}
 		pods = append(pods, pod)
 		if err := indexer.Add(pod); err != nil {
@@ -43,7 +43,7 @@ func BenchmarkQueue(b *testing.B) {
 		retries := newBackoff()
 		queue := newQueue(retries, name)
 		b.Cleanup(queue.ShutDown)
-		out := printer{out: io.Discard}
+		out := &printer{out: io.Discard}
 		handler := podHandler(out, queue)
 		c := NewController(queue, indexer, nil, retries, out)
 		return func() {

@@ -60,7 +60,7 @@ func (b *burst) version() string {
 }
 
 // run makes the updates, waits until the last one was synced, and prints the counts.
-func (b *burst) run(ctx context.Context, clientset kubernetes.Interface, out printer) error {
+func (b *burst) run(ctx context.Context, clientset kubernetes.Interface, out *printer) error {
 	if b.version() == "" {
 		return program.Usagef("there is no pod %s among the watched ones: name another with --burst-key", b.key)
 	}

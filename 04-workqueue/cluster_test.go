@@ -10,7 +10,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -72,6 +74,16 @@ func TestDeletedWhileAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.await(t, "^Pod .*/nginx-1 does not exist anymore$")
+}
+
+// A user who may not list pods gets an answer instead of an endless wait.
+func TestForbidden(t *testing.T) {
+	config := testcluster.Config(t)
+	clientset := kubernetes.NewForConfigOrDie(testcluster.AsUser(config, "nobody"))
+	c := chapter{selection: selection{namespace: "default", labels: labels.Everything()}, out: &printer{out: &output{}}, workers: 1, drainFor: time.Second}
+	if err := c.run(t.Context(), clientset); !apierrors.IsForbidden(err) {
+		t.Errorf("run = %v, want a refusal", err)
+	}
 }
 
 func TestBurstOnServer(t *testing.T) {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,14 +27,14 @@ type Controller struct {
 	syncHandler func(cache.ObjectName) error // syncToStdout, with what the flags put around it
 	backoff     *backoff
 	drainFor    time.Duration
-	out         printer
+	out         *printer
 
 	working atomic.Int32 // keys in workers' hands
 	giveUp  atomic.Bool  // workers name keys instead of syncing them
 }
 
 // NewController returns a controller whose informer is still to be started.
-func NewController(queue workqueue.TypedRateLimitingInterface[cache.ObjectName], indexer cache.Indexer, informer cache.ResourceEventHandlerRegistration, b *backoff, out printer) *Controller {
+func NewController(queue workqueue.TypedRateLimitingInterface[cache.ObjectName], indexer cache.Indexer, informer cache.ResourceEventHandlerRegistration, b *backoff, out *printer) *Controller {
 	c := &Controller{indexer: indexer, queue: queue, informer: informer, backoff: b, drainFor: 20 * time.Second, out: out}
 	c.syncHandler = c.syncToStdout
 	return c
@@ -49,7 +48,7 @@ func (c *Controller) Run(ctx context.Context, workers int) {
 	defer logger.Info("Stopping Pod controller")
 
 	// A worker that starts earlier finds an empty store, and takes each pod for a deleted one.
-	if !cache.WaitFor(ctx, "the first list", c.informer.HasSyncedChecker()) {
+	if !cache.WaitFor(ctx, "", c.informer.HasSyncedChecker()) {
 		c.giveUp.Store(true) // Ctrl-C came first
 	}
 	var group sync.WaitGroup
@@ -97,11 +96,11 @@ func (c *Controller) syncToStdout(key cache.ObjectName) error {
 		return fmt.Errorf("looking up %s: %w", key, err)
 	}
 	if !exists {
-		io.WriteString(c.out.out, "Pod "+name+" does not exist anymore\n")
+		c.out.print("Pod ", name, " does not exist anymore")
 		return nil
 	}
 	// Deleted and made again under the same name it would look the same: who must tell compares UIDs.
-	io.WriteString(c.out.out, "Sync/Add/Update for Pod "+object.(*corev1.Pod).Name+"\n")
+	c.out.print("Sync/Add/Update for Pod ", object.(*corev1.Pod).Name)
 	return nil
 }
 
@@ -121,6 +120,6 @@ func (c *Controller) handleErr(ctx context.Context, err error, key cache.ObjectN
 	}
 	c.queue.AddRateLimited(key)
 	if !c.queue.ShuttingDown() { // else it is not added, and drain names it
-		c.out.line("RETRY", "%s attempt %d failed, next in %s: %v", key, attempt, c.backoff.delay(key), err)
+		c.out.line("RETRY", "%s attempt %d failed, next in %s: %v", key, attempt, c.backoff.delay(key).Round(time.Millisecond), err)
 	}
 }

@@ -76,7 +76,7 @@ func newTestController(sync func(cache.ObjectName) error, queueName string) (*Co
 	out := &output{}
 	retries := newBackoff()
 	queue := workqueue.NewTypedRateLimitingQueueWithConfig(retries, workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{Name: queueName})
-	c := NewController(queue, cache.NewIndexer(cache.MetaNamespaceKeyFunc, nil), synced{}, retries, printer{out: out})
+	c := NewController(queue, cache.NewIndexer(cache.MetaNamespaceKeyFunc, nil), synced{}, retries, &printer{out: out})
 	if sync != nil {
 		c.syncHandler = sync
 	}

@@ -13,13 +13,16 @@ type selection struct {
 	labels    labels.Selector
 }
 
+func (s selection) modify(options *metav1.ListOptions) {
+	options.LabelSelector = s.labels.String()
+}
+
 // newFactory returns a factory for the informers of all chosen objects. It starts none: an informer exists from
 // the moment that somebody asks the factory for it, and runs from StartWithContext on.
 func newFactory(clientset kubernetes.Interface, s selection) informers.SharedInformerFactory {
 	return informers.NewSharedInformerFactoryWithOptions(clientset, 0,
 		informers.WithNamespace(s.namespace),
-		informers.WithTweakListOptions(func(options *metav1.ListOptions) {
-			options.LabelSelector = s.labels.String()
-		}),
+		informers.WithTweakListOptions(s.modify),
+		informers.WithTransform(stripManagedFields),
 	)
 }
