@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -555,10 +556,13 @@ func TestStaleStoreMakesNoSecondChild(t *testing.T) {
 			Request:    request,
 		}, nil
 	}).wrap(config)
-	controller := start(t, blind, w.namespace, nil)
+	listener := must(net.Listen("tcp", "127.0.0.1:0"))(t)
+	url := "http://" + listener.Addr().String()
+	controller := start(t, blind, w.namespace, func(s *settings) { s.listener = listener })
 	controller.out.await(t, "CREATED")
+	retries := metric(t, url, "workqueue_retries_total")
 	w.change("orders", "replicas", "2")
-	controller.out.await(t, "AGAIN", w.namespace+"/orders")
+	await(t, "three looks at a store that is behind", func() bool { return metric(t, url, "workqueue_retries_total") >= retries+3 })
 	w.awaitDeployments("orders-db=1")
 	mu.Lock()
 	if writes != 1 {

@@ -105,16 +105,19 @@ func (c *Controller) handleErr(err error, key cache.ObjectName) {
 		}
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		c.queue.Forget(key) // nothing can be made there any more
+	case errors.Is(err, errStale):
+		c.queue.AddRateLimited(key) // no failure, and nothing to tell
 	default:
 		c.queue.AddRateLimited(key)
 		if c.queue.ShuttingDown() {
 			return // it is not added, and drain names it
 		}
-		if apierrors.IsConflict(err) || errors.Is(err, errStale) {
-			// No failure: somebody was faster. What they did is in the stores a moment later, and is read again there.
-			c.out.line("AGAIN", "%s in %s: %v", key, c.backoff.delay(key).Round(time.Millisecond), err)
+		attempt, delay := c.queue.NumRequeues(key), c.backoff.delay(key).Round(time.Millisecond)
+		if apierrors.IsConflict(err) {
+			// No failure either: somebody was faster. What they did is in the stores a moment later, and read there.
+			c.out.line("AGAIN", "%s in %s: %v", key, delay, err)
 			return
 		}
-		c.out.line("RETRY", "%s attempt %d failed, next in %s: %v", key, c.queue.NumRequeues(key), c.backoff.delay(key).Round(time.Millisecond), err)
+		c.out.line("RETRY", "%s attempt %d failed, next in %s: %v", key, attempt, delay, err)
 	}
 }
