@@ -20,7 +20,7 @@ import (
 )
 
 // BenchmarkInformer10000Pods starts an informer on 10,000 pods. It reports the time until it has synced, and how
-// much more memory is in use afterwards, when the garbage is collected.
+// much more memory is in use afterwards, with the garbage collected.
 func BenchmarkInformer10000Pods(b *testing.B) {
 	config := testcluster.Config(b)
 	namespace := testcluster.Namespace(b, config)
@@ -34,7 +34,7 @@ func BenchmarkInformer10000Pods(b *testing.B) {
 		{"without managedFields", stripManagedFields},
 	} {
 		b.Run(way.name, func(b *testing.B) {
-			var syncing time.Duration
+			fastest := time.Hour // what takes longer has waited for others on this machine
 			var memory uint64
 			for b.Loop() {
 				before := heapInUse()
@@ -46,7 +46,7 @@ func BenchmarkInformer10000Pods(b *testing.B) {
 				if err := factory.WaitForCacheSyncWithContext(ctx).AsError(); err != nil {
 					b.Fatal(err)
 				}
-				syncing += time.Since(start)
+				fastest = min(fastest, time.Since(start))
 				memory += heapInUse() - before
 				if pods := len(informer.GetStore().ListKeys()); pods != 10_000 {
 					b.Errorf("%d pods in the store", pods)
@@ -54,7 +54,7 @@ func BenchmarkInformer10000Pods(b *testing.B) {
 				cancel()
 				factory.Shutdown()
 			}
-			b.ReportMetric(float64(syncing.Milliseconds())/float64(b.N), "ms/sync")
+			b.ReportMetric(float64(fastest.Milliseconds()), "fastest-ms/sync")
 			b.ReportMetric(float64(memory)/float64(b.N)/1e6, "heap-MB")
 			b.ReportMetric(0, "ns/op") // would count the garbage collection, too
 		})

@@ -161,6 +161,41 @@ DELETE     Pod x/a +0.00ms
 	}
 }
 
+func TestTraceOfAListWithoutStreaming(t *testing.T) {
+	pods := []answer{{status: http.StatusUnprocessableEntity, body: `{"kind":"Status","code":422,"reason":"Invalid"}`}, {body: podList, ends: true}}
+	printed, err := play(t, script{"pods": pods}, time.Minute, func(c *chapter) { c.tracer = &tracer{printer: c.printer} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"REFLECTOR  Pod x/a LISTED +0.00ms\n", "TRANSFORM  Pod x/a LISTED +0.00ms\n", "STORE      Pod x/a LISTED +0.00ms\n"} {
+		if strings.Count(printed.String(), line) != 1 {
+			t.Errorf("did not print %q once:\n%s", line, printed)
+		}
+	}
+}
+
+func TestStoresKeepNoManagedFields(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "x", Name: "a", ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}}}
+		factory := newFactory(fake.NewClientset(pod), newChapter(nil).selection)
+		pods := factory.Core().V1().Pods().Lister()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer factory.Shutdown()
+		defer cancel()
+		factory.StartWithContext(ctx)
+		if err := factory.WaitForCacheSyncWithContext(ctx).AsError(); err != nil {
+			t.Fatal(err)
+		}
+		stored, err := pods.Pods("x").Get("a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if stored.ManagedFields != nil {
+			t.Errorf("the store has managedFields: %v", stored.ManagedFields)
+		}
+	})
+}
+
 func TestSeveralHandlersShareOneWatch(t *testing.T) {
 	for name, test := range map[string]struct {
 		factoryEach bool
