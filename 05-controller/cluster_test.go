@@ -577,6 +577,34 @@ func TestStaleStoreMakesNoSecondChild(t *testing.T) {
 	}
 }
 
+// The Deployment that an apply is meant for is deleted while the apply is on its way.
+func TestConflictIsReadAgain(t *testing.T) {
+	config := testcluster.Config(t)
+	w := newWorld(t, config)
+	first := true
+	r := start(t, brokenTransport(func(request *http.Request) (*http.Response, error) {
+		if isWrite(request) && w.deployment("orders-db") != nil && first {
+			first = false
+			if err := w.client.AppsV1().Deployments(w.namespace).Delete(request.Context(), "orders-db", metav1.DeleteOptions{}); err != nil {
+				return nil, err
+			}
+		}
+		return nil, nil
+	}).wrap(config), w.namespace, nil)
+	w.ask("orders", "deploymentName", "orders-db")
+	w.awaitDeployments("orders-db=1")
+	made := w.deployment("orders-db").UID
+	w.change("orders", "replicas", "2")
+	r.out.await(t, "AGAIN", w.namespace+"/orders", "uid mismatch")
+	w.awaitDeployments("orders-db=2")
+	if w.deployment("orders-db").UID == made {
+		t.Error("the Deployment was not deleted")
+	}
+	if r.out.count("RETRY") > 0 {
+		t.Error("a conflict was told as a failure")
+	}
+}
+
 func TestNamespaceThatGoes(t *testing.T) {
 	config := testcluster.Config(t)
 	w := newWorld(t, config)

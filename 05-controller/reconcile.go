@@ -67,7 +67,7 @@ func (c *Controller) apply(ctx context.Context, configMap *corev1.ConfigMap, db 
 		switch owner, owned := ownerOf(have); {
 		case metav1.IsControlledBy(have, configMap):
 		case owned && owner == cache.MetaObjectToName(configMap):
-			return fmt.Errorf("Deployment %s/%s is still that of an earlier ConfigMap: %w", have.Namespace, have.Name, errStale)
+			return fmt.Errorf("the Deployment of an earlier %s is still there: %w", owner, errStale)
 		default:
 			return &problem{about: configMap, reason: "NameConflict", retryAfter: c.slowRetry,
 				text: fmt.Sprintf("Deployment %q exists and is not this ConfigMap's: delete it, or ask for another deploymentName", have.Name)}
