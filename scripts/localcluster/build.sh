@@ -47,7 +47,8 @@ if [ ${#todo[@]} -gt 0 ]; then
 		name=$(name_of "$package")
 		number=$((number + 1))
 		# Linked beside its place and then moved, so that an interrupted build never leaves half a program.
-		GOWORK=off GOFLAGS='' CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "$ldflags" -o "$bin/.$name.partial" "$package" >&2 &
+		# What go says on the way, a line for each module it downloads, is of interest only if it fails.
+		GOWORK=off GOFLAGS='' CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "$ldflags" -o "$bin/.$name.partial" "$package" >"$bin/build.log" 2>&1 &
 		build=$!
 		trap 'kill $build 2>/dev/null; exit 130' INT TERM
 		[ -t 2 ] || printf '  %d/%d %s\n' $number ${#todo[@]} "$name" >&2
@@ -55,7 +56,10 @@ if [ ${#todo[@]} -gt 0 ]; then
 			[ ! -t 2 ] || printf '\r  %d/%d %-24s %d:%02d' $number ${#todo[@]} "$name" $((SECONDS / 60)) $((SECONDS % 60)) >&2
 			sleep 1
 		done
-		wait $build || fail "Building $name failed, see above. Cure that, then run the same command again: it goes on from here."
+		if ! wait $build; then
+			cat "$bin/build.log" >&2
+			fail "Building $name failed, see above. Cure that, then run the same command again: it goes on from here."
+		fi
 		mv "$bin/.$name.partial" "$bin/$name"
 		[ ! -t 2 ] || printf '\n' >&2
 	done
