@@ -1,0 +1,313 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"example.com/client-go-workbook/06-crd-codegen/crd"
+	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
+	dbv1alpha1ac "example.com/client-go-workbook/06-crd-codegen/pkg/generated/applyconfiguration/databasemanager/v1alpha1"
+	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned"
+	"example.com/client-go-workbook/internal/testcluster"
+)
+
+// benchWorkers is how many work at once, in the controller and in the program that it's compared with.
+const benchWorkers = 10
+
+// bench is a cluster to measure on. Its databases have no replicas: pods would measure the scheduler.
+type bench struct {
+	*testing.B
+	counted   requests
+	client    kubernetes.Interface // counts its requests
+	databases versioned.Interface  // does, too
+}
+
+func newBench(b *testing.B) *bench {
+	config := testcluster.Config(b)
+	if err := crd.Install(b.Context(), config); err != nil {
+		b.Fatal(err)
+	}
+	w := &bench{B: b}
+	config = w.counted.wrap(config)
+	w.client, w.databases = kubernetes.NewForConfigOrDie(config), versioned.NewForConfigOrDie(config)
+	return w
+}
+
+// each calls do with the numbers below n, benchWorkers at once.
+func (b *bench) each(n int, do func(i int) error) {
+	b.Helper()
+	numbers := make(chan int)
+	var group sync.WaitGroup
+	for range benchWorkers {
+		group.Go(func() {
+			for i := range numbers {
+				if err := do(i); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	}
+	for i := range n {
+		numbers <- i
+	}
+	close(numbers)
+	group.Wait()
+}
+
+// make makes n DatabaseManagers in a namespace of their own.
+func (b *bench) make(n int) (namespace string, made []*dbv1alpha1.DatabaseManager) {
+	b.Helper()
+	namespace = testcluster.Namespace(b, testcluster.Config(b))
+	made = make([]*dbv1alpha1.DatabaseManager, n)
+	b.each(n, func(i int) (err error) {
+		made[i], err = b.databases.CoolopsV1alpha1().DatabaseManagers(namespace).Create(b.Context(), &dbv1alpha1.DatabaseManager{
+			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("example-%d", i)},
+			Spec:       dbv1alpha1.DatabaseManagerSpec{Dbtype: dbv1alpha1.MySQL, DeploymentName: fmt.Sprintf("db-%d", i), Replicas: new(int32(0))},
+		}, metav1.CreateOptions{})
+		return err
+	})
+	return namespace, made
+}
+
+// blind writes what the controller writes: the children and a status, without looking at anything.
+func (b *bench) blind(namespace string, made []*dbv1alpha1.DatabaseManager) time.Duration {
+	b.Helper()
+	start := time.Now()
+	options := metav1.ApplyOptions{FieldManager: fieldManager, Force: true}
+	core, databases := b.client.CoreV1(), b.databases.CoolopsV1alpha1().DatabaseManagers(namespace)
+	b.each(len(made), func(i int) error {
+		d := made[i]
+		if _, err := core.Secrets(namespace).Apply(b.Context(), wantSecret(d, nil), options); err != nil {
+			return err
+		}
+		if _, err := b.client.AppsV1().Deployments(namespace).Apply(b.Context(), wantDeployment(d), options); err != nil {
+			return err
+		}
+		if _, err := core.Services(namespace).Apply(b.Context(), wantService(d), options); err != nil {
+			return err
+		}
+		condition := func(name string) *metav1ac.ConditionApplyConfiguration {
+			return metav1ac.Condition().WithType(name).WithStatus(metav1.ConditionFalse).WithReason(reasonPodsNotReady).
+				WithMessage("0 of 0 replicas are ready").WithObservedGeneration(1).WithLastTransitionTime(metav1.Now())
+		}
+		_, err := databases.ApplyStatus(b.Context(), dbv1alpha1ac.DatabaseManager(d.Name, namespace).WithUID(d.UID).WithStatus(
+			dbv1alpha1ac.DatabaseManagerStatus().WithObservedGeneration(1).WithAvailableReplicas(0).WithSelector(databaseLabel+"="+string(d.UID)).
+				WithConditions(condition("Ready"), condition("Progressing"))), options)
+		return err
+	})
+	return time.Since(start)
+}
+
+// settled waits until Kubernetes has looked at all Deployments of a namespace, so that it doesn't go on with that
+// while something else is measured.
+func (b *bench) settled(namespace string) {
+	b.Helper()
+	err := wait.PollUntilContextTimeout(b.Context(), time.Second, 10*time.Minute, true, func(ctx context.Context) (bool, error) {
+		deployments, err := b.client.AppsV1().Deployments(namespace).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+		if err != nil {
+			return false, err
+		}
+		for _, deployment := range deployments.Items {
+			if deployment.Status.ObservedGeneration == 0 {
+				return false, nil
+			}
+		}
+		return true, nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+// controlled lets the controller do the work for the DatabaseManagers of a namespace. It returns the time until all
+// children are made and all objects have a status, and the memory for each object; then it counts the requests of ten
+// resyncs.
+func (b *bench) controlled(namespace string, n int) (took time.Duration, bytes float64, requests int) {
+	b.Helper()
+	before := heap()
+	b.counted.take()
+	start := time.Now()
+	output := &counter{words: map[string]int{}}
+	c, stop := startController(b, b.client, b.databases, namespace, benchWorkers, output)
+	defer stop()
+	err := wait.PollUntilContextTimeout(b.Context(), 2*time.Millisecond, 20*time.Minute, true, func(context.Context) (bool, error) {
+		return output.count("CREATED") == 3*n && output.count("STATUS") >= n, nil
+	})
+	took = time.Since(start)
+	b.Logf("after %s, %d syncs: %v", took, c.syncs.Load(), b.counted.take())
+	if err != nil {
+		b.Fatalf("%d children, %d statuses, want %d of each: %v", output.count("CREATED"), output.count("STATUS"), n, b.counted.take())
+	}
+
+	b.settled(namespace)
+	for c.resync(b); !c.idle() || !c.settled(); { // until the last status is written, and seen
+		c.resync(b)
+	}
+	b.counted.take()
+	for range 10 {
+		c.resync(b)
+	}
+	for kind, count := range b.counted.take() {
+		if kind != "WATCH" {
+			requests += count
+			b.Logf("ten resyncs: %d %s", count, kind)
+		}
+	}
+	return took, (heap() - before) / float64(n), requests
+}
+
+// settled tells whether every object's status is about what there is.
+func (c *Controller) settled() bool {
+	c.written.mu.Lock()
+	defer c.written.mu.Unlock()
+	return len(c.written.versions) == 0
+}
+
+func heap() float64 {
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return float64(stats.HeapAlloc)
+}
+
+// counter counts lines by their first word.
+type counter struct {
+	mu    sync.Mutex
+	words map[string]int
+}
+
+func (c *counter) Write(line []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, letter := range line {
+		if letter == ' ' {
+			c.words[string(line[:i])]++
+			break
+		}
+	}
+	return len(line), nil
+}
+
+func (c *counter) count(word string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.words[word]
+}
+
+// BenchmarkObjects has the controller work for 1,000 DatabaseManagers and for 10,000. The 1,000 are also written by a
+// program that sends the same writes blindly, in turns: with
+// -benchtime 3x, three times. The growth is what 10,000 take against 1,000.
+func BenchmarkObjects(b *testing.B) {
+	var took [2]time.Duration
+	var memory [2]float64
+	for i, n := range []int{1000, 10000} {
+		b.Run(fmt.Sprintf("objects=%d", n), func(b *testing.B) {
+			w := newBench(b)
+			var ours, blind []time.Duration
+			var requests int
+			for b.Loop() {
+				namespace, _ := w.make(n)
+				time, bytes, sent := w.controlled(namespace, n)
+				ours, memory[i], requests = append(ours, time), bytes, requests+sent
+				if n > 1000 {
+					continue
+				}
+				namespace, made := w.make(n)
+				blind = append(blind, w.blind(namespace, made))
+				w.settled(namespace)
+			}
+			slices.Sort(ours)
+			took[i] = ours[len(ours)/2]
+			b.ReportMetric(0, "ns/op") // would count making the DatabaseManagers, too
+			b.ReportMetric(took[i].Seconds(), "s")
+			b.ReportMetric(memory[i], "B/object")
+			b.ReportMetric(float64(requests), "requests-of-10-resyncs")
+			if blind != nil {
+				slices.Sort(blind)
+				b.ReportMetric(blind[len(blind)/2].Seconds(), "s-blind")
+				b.ReportMetric(took[i].Seconds()/blind[len(blind)/2].Seconds(), "s/s-blind")
+			}
+			if i == 1 && took[0] > 0 {
+				b.ReportMetric(took[1].Seconds()/took[0].Seconds(), "growth-of-time")
+				b.ReportMetric(memory[1]*10/memory[0], "growth-of-memory")
+			}
+		})
+	}
+}
+
+// BenchmarkLatency makes 200 DatabaseManagers, one after the other, with a controller that has nothing else to do. It
+// reports how long it takes from the answer to that until a watch shows the Deployment, and for comparison how long
+// a bare Create of a Deployment takes, in turns.
+func BenchmarkLatency(b *testing.B) {
+	w := newBench(b)
+	namespace := testcluster.Namespace(b, testcluster.Config(b))
+	startController(b, w.client, w.databases, namespace, benchWorkers, io.Discard)
+	deployments, databases := w.client.AppsV1().Deployments(namespace), w.databases.CoolopsV1alpha1().DatabaseManagers(namespace)
+	watcher, err := deployments.Watch(b.Context(), metav1.ListOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer watcher.Stop()
+	var ours, whole, bare []time.Duration
+	for b.Loop() {
+		for i := range 200 {
+			name := fmt.Sprintf("db-%d-%d", b.N, i)
+			d := &dbv1alpha1.DatabaseManager{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace, UID: "none"},
+				Spec: dbv1alpha1.DatabaseManagerSpec{Dbtype: dbv1alpha1.MySQL, DeploymentName: name, Replicas: new(int32(0))}}
+			start := time.Now()
+			if _, err := databases.Apply(b.Context(), dbv1alpha1ac.DatabaseManager(name, namespace).WithSpec(
+				dbv1alpha1ac.DatabaseManagerSpec().WithDbtype(dbv1alpha1.MySQL).WithDeploymentName(name).WithReplicas(0)), metav1.ApplyOptions{FieldManager: "bench"}); err != nil {
+				b.Fatal(err)
+			}
+			applied := time.Now()
+			for event := range watcher.ResultChan() {
+				if object, ok := event.Object.(metav1.Object); ok && object.GetName() == name {
+					break
+				}
+			}
+			ours, whole = append(ours, time.Since(applied)), append(whole, time.Since(start))
+
+			object := deploymentOf(wantDeployment(d), name+"-bare")
+			start = time.Now()
+			if _, err := deployments.Create(b.Context(), object, metav1.CreateOptions{}); err != nil {
+				b.Fatal(err)
+			}
+			bare = append(bare, time.Since(start))
+		}
+	}
+	b.ReportMetric(0, "ns/op") // the sum of different things
+	for name, times := range map[string][]time.Duration{"": ours, "-with-apply": whole, "-bare-create": bare} {
+		slices.Sort(times)
+		b.ReportMetric(float64(times[len(times)/2].Microseconds())/1000, "ms-p50"+name)
+		b.ReportMetric(float64(times[len(times)*99/100].Microseconds())/1000, "ms-p99"+name)
+	}
+	b.ReportMetric(float64(ours[len(ours)/2])/float64(bare[len(bare)/2]), "p50/p50-bare")
+}
+
+// deploymentOf is the object that an apply configuration makes, under another name and without an owner.
+func deploymentOf(want *appsv1ac.DeploymentApplyConfiguration, name string) *appsv1.Deployment {
+	want.Name, want.OwnerReferences = &name, nil
+	fields, err := json.Marshal(want)
+	if err != nil {
+		panic(err)
+	}
+	deployment := &appsv1.Deployment{}
+	if err := json.Unmarshal(fields, deployment); err != nil {
+		panic(err)
+	}
+	return deployment
+}

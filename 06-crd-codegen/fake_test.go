@@ -1,0 +1,97 @@
+package main
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kubefake "k8s.io/client-go/kubernetes/fake"
+
+	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
+	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned/fake"
+)
+
+// TestOnFakes runs the whole controller without a cluster. The fakes have no garbage collector, no Deployment
+// controller and no versions; what they have is server-side apply, since the clients were generated with a schema.
+func TestOnFakes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &dbv1alpha1.DatabaseManager{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "x", Name: "example", UID: "1", Generation: 1},
+			Spec:       dbv1alpha1.DatabaseManagerSpec{Dbtype: dbv1alpha1.MySQL, DeploymentName: "db", Replicas: new(int32(2))},
+		}
+		client, databases := kubefake.NewClientset(), fake.NewClientset(d)
+		var out buffer
+		c, stop := startController(t, client, databases, "", 2, &out)
+		time.Sleep(time.Minute)
+		deployment, err := client.AppsV1().Deployments("x").Get(t.Context(), "db", metav1.GetOptions{})
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out.String())
+		}
+		if *deployment.Spec.Replicas != 2 || !metav1.IsControlledBy(deployment, d) {
+			t.Errorf("Deployment %+v", deployment)
+		}
+		if n := out.lines("CREATED"); n != 3 {
+			t.Errorf("%d children, want 3:\n%s", n, out.String())
+		}
+		status := func() dbv1alpha1.DatabaseManagerStatus {
+			t.Helper()
+			d, err := databases.CoolopsV1alpha1().DatabaseManagers("x").Get(t.Context(), "example", metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return d.Status
+		}
+		if ready := apimeta.FindStatusCondition(status().Conditions, dbv1alpha1.ConditionReady); ready == nil || ready.Reason != reasonPodsNotReady {
+			t.Errorf("status %+v", status())
+		}
+
+		deployment.Status = appsv1.DeploymentStatus{Replicas: 2, UpdatedReplicas: 2, AvailableReplicas: 2}
+		if _, err := client.AppsV1().Deployments("x").UpdateStatus(t.Context(), deployment, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if !apimeta.IsStatusConditionTrue(status().Conditions, dbv1alpha1.ConditionReady) || status().AvailableReplicas != 2 {
+			t.Errorf("status %+v", status())
+		}
+		client.ClearActions()
+		databases.ClearActions()
+		c.resync(t)
+		if n := len(client.Actions()) + len(databases.Actions()); n > 0 {
+			t.Errorf("a resync with nothing to do made %d request(s): %v %v", n, client.Actions(), databases.Actions())
+		}
+		stop()
+	})
+}
+
+// TestStatusOf tells the conditions of Deployments that a cluster without containers can't bring about.
+func TestStatusOf(t *testing.T) {
+	deployment := func(status appsv1.DeploymentStatus) *appsv1.Deployment {
+		return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Generation: 3}, Status: status}
+	}
+	stuck := appsv1.DeploymentCondition{Type: appsv1.DeploymentProgressing, Status: "False", Reason: "ProgressDeadlineExceeded"}
+	refused := appsv1.DeploymentCondition{Type: appsv1.DeploymentReplicaFailure, Status: "True", Message: `pods "db-1-x" is forbidden: violates PodSecurity "restricted:latest"`}
+	for name, test := range map[string]struct {
+		deployment         *appsv1.Deployment
+		ready, progressing string
+	}{
+		"seen and complete":     {deployment(appsv1.DeploymentStatus{ObservedGeneration: 3, Replicas: 1, UpdatedReplicas: 1, AvailableReplicas: 1}), "True ReplicasReady: 1 of 1 replicas are ready", "False Complete"},
+		"not seen yet":          {deployment(appsv1.DeploymentStatus{ObservedGeneration: 2, Replicas: 1, UpdatedReplicas: 1, AvailableReplicas: 1}), "False PodsNotReady: 1 of 1 replicas are ready", "True RollingOut"},
+		"an old one still runs": {deployment(appsv1.DeploymentStatus{ObservedGeneration: 3, Replicas: 1, AvailableReplicas: 1}), "False PodsNotReady: 1 of 1 replicas are ready", "True RollingOut"},
+		"no progress":           {deployment(appsv1.DeploymentStatus{ObservedGeneration: 3, Conditions: []appsv1.DeploymentCondition{stuck}}), "False PodsNotReady: 0 of 1 replicas are ready", "False ProgressDeadlineExceeded"},
+		"pods are refused":      {deployment(appsv1.DeploymentStatus{ObservedGeneration: 3, Conditions: []appsv1.DeploymentCondition{refused}}), `False PodsRejected: 0 of 1 replicas are ready: violates PodSecurity "restricted:latest"`, "True RollingOut"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status := statusOf(&dbv1alpha1.DatabaseManager{}, test.deployment, nil)
+			ready, progressing := apimeta.FindStatusCondition(status.Conditions, "Ready"), apimeta.FindStatusCondition(status.Conditions, "Progressing")
+			if got := string(ready.Status) + " " + ready.Reason + ": " + ready.Message; got != test.ready {
+				t.Errorf("Ready %s, want %s", got, test.ready)
+			}
+			if got := string(progressing.Status) + " " + progressing.Reason; got != test.progressing {
+				t.Errorf("Progressing %s, want %s", got, test.progressing)
+			}
+		})
+	}
+}
