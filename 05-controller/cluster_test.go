@@ -396,6 +396,28 @@ func TestDeploymentOfSomebodyElseIsLeftAlone(t *testing.T) {
 	w.awaitDeployments("taken=1", "witness=1")
 }
 
+// Other controllers may let ConfigMaps own Deployments, too, even a ConfigMap that asks us for a database.
+func TestDeploymentThatAnotherControllerMadeForAConfigMap(t *testing.T) {
+	config := testcluster.Config(t)
+	w := newWorld(t, config)
+	r := start(t, config, w.namespace, nil)
+	asking := w.ask("asking", "deploymentName", "asked")
+	unlabelled := must(w.client.CoreV1().ConfigMaps(w.namespace).Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "other"}}, metav1.CreateOptions{}))(t)
+	for name, owner := range map[string]*corev1.ConfigMap{"of-asking": asking, "of-other": unlabelled} {
+		w.foreign(name)
+		w.patchDeployment(name, fmt.Sprintf(`{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":%q,"uid":%q,"controller":true}]}}`, owner.Name, owner.UID))
+	}
+	w.awaitDeployments("asked=1", "of-asking=0", "of-other=0")
+	w.change("asking", "deploymentName", "of-asking")
+	r.out.await(t, "STUCK", w.namespace+"/asking", "NameConflict")
+	w.change("asking", "deploymentName", "asked-again")
+	r.out.await(t, "DELETED")
+	w.awaitDeployments("asked-again=1", "of-asking=0", "of-other=0")
+	if r.out.count("DELETED") > 1 {
+		t.Error("it has deleted another controller's Deployment")
+	}
+}
+
 func TestTwoConfigMapsForOneDeployment(t *testing.T) {
 	config := testcluster.Config(t)
 	w := newWorld(t, config)

@@ -49,12 +49,15 @@ func parse(configMap *corev1.ConfigMap) (database, error) {
 	return db, nil
 }
 
+// uidLabel is in a Deployment's selector, with its owner's UID.
+const uidLabel = "workbook/database-uid"
+
 // deployment returns the Deployment for a ConfigMap: all fields that this controller has an opinion on, and no
 // other. It is the same each time; nothing in it is made up, like a random name or the time.
 func (db database) deployment(configMap *corev1.ConfigMap) *appsv1ac.DeploymentApplyConfiguration {
-	// With the owner's UID in it, no other Deployment has this selector, not even one of an earlier ConfigMap of the
-	// same name. And a selector can't be changed: our fields never end up in a Deployment that isn't ours.
-	selector := map[string]string{"app": db.deploymentName, "workbook/database-uid": string(configMap.UID)}
+	// No other Deployment has this selector, not even one of an earlier ConfigMap of the same name. And a selector
+	// can't be changed: our fields never end up in a Deployment that isn't ours.
+	selector := map[string]string{"app": db.deploymentName, uidLabel: string(configMap.UID)}
 	return appsv1ac.Deployment(db.deploymentName, configMap.Namespace).
 		WithLabels(map[string]string{"app.kubernetes.io/managed-by": fieldManager}).
 		// With this the garbage collector deletes the Deployment when its ConfigMap is gone. No blockOwnerDeletion: it

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/klog/v2"
 )
 
 // leaseName is the name of the Lease that tells which process leads.
@@ -91,7 +92,10 @@ func (e election) run(ctx context.Context, lead func(ctx, leased context.Context
 	if lost {
 		return errLostLease
 	}
-	return release(context.WithoutCancel(ctx), lock)
+	if err := release(context.WithoutCancel(ctx), lock); err != nil {
+		klog.FromContext(ctx).Info("The lease was not given back, and runs out by itself", "err", err)
+	}
+	return nil
 }
 
 // release gives the lease back, if it is ours, so that the next process need not wait until it has run out.

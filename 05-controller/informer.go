@@ -43,12 +43,13 @@ var ownerIndex = appsinformers.DeploymentIndexers{
 	},
 }
 
-// ownerOf returns the name of the ConfigMap that controls a Deployment. A name is enough to know whom to wake.
-// Whether the Deployment is really that ConfigMap's only the UID tells, which reconcile compares: there may have
-// been another ConfigMap of that name.
+// ownerOf returns the name of the ConfigMap that controls a Deployment, if the Deployment is this controller's work:
+// others may let ConfigMaps own Deployments, too. A name is enough to know whom to wake. Whether it is still the same
+// ConfigMap only the UID tells, which reconcile compares: there may have been another one of that name.
 func ownerOf(deployment *appsv1.Deployment) (cache.ObjectName, bool) {
 	owner := metav1.GetControllerOfNoCopy(deployment)
-	if owner == nil || owner.Kind != "ConfigMap" || owner.APIVersion != corev1.SchemeGroupVersion.String() {
+	if owner == nil || owner.Kind != "ConfigMap" || owner.APIVersion != corev1.SchemeGroupVersion.String() ||
+		deployment.Spec.Selector.MatchLabels[uidLabel] != string(owner.UID) {
 		return cache.ObjectName{}, false
 	}
 	return cache.NewObjectName(deployment.Namespace, owner.Name), true

@@ -64,9 +64,9 @@ func (c *Controller) apply(ctx context.Context, configMap *corev1.ConfigMap, db 
 	}
 	if exists {
 		have := have.(*appsv1.Deployment)
-		switch owner, owned := ownerOf(have); {
-		case metav1.IsControlledBy(have, configMap):
-		case owned && owner == cache.MetaObjectToName(configMap):
+		switch owner, ours := ownerOf(have); {
+		case ours && metav1.IsControlledBy(have, configMap):
+		case ours && owner == cache.MetaObjectToName(configMap):
 			return fmt.Errorf("the Deployment of an earlier %s is still there: %w", owner, errStale)
 		default:
 			return &problem{about: configMap, reason: "NameConflict", retryAfter: c.slowRetry,
