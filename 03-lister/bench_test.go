@@ -104,17 +104,25 @@ func BenchmarkQuery(b *testing.B) {
 	}
 }
 
-// measure runs a benchmark of a question with so many answers, and returns the nanoseconds that it took.
-func measure(b *testing.B, name string, want int, question func() (int, error)) (nanoseconds float64) {
+// measure runs a benchmark of a question with so many answers, and returns how many nanoseconds it took: in the
+// fastest of all tries, which is the one that nothing else on the machine got in the way of.
+func measure(b *testing.B, name string, want int, question func() (int, error)) (fastest float64) {
+	fastest = math.Inf(1)
 	b.Run(name, func(b *testing.B) {
+		const try = 100 * time.Microsecond // at least, as the clock is too coarse for a single query
 		for b.Loop() {
-			if got, err := question(); err != nil || got != want {
-				b.Fatalf("found %d and error %v, want %d", got, err, want)
+			start, queries := time.Now(), 0
+			for ; time.Since(start) < try; queries++ {
+				if got, err := question(); err != nil || got != want {
+					b.Fatalf("found %d and error %v, want %d", got, err, want)
+				}
 			}
+			fastest = min(fastest, float64(time.Since(start).Nanoseconds())/float64(queries))
 		}
-		nanoseconds = float64(b.Elapsed().Nanoseconds()) / float64(b.N)
+		b.ReportMetric(0, "ns/op")
+		b.ReportMetric(fastest, "ns/query")
 	})
-	return nanoseconds
+	return fastest
 }
 
 // createPods creates pods of which nothing will change: a scheduling gate keeps the scheduler away. They have no
@@ -149,11 +157,10 @@ func createPods(b *testing.B, pods typedcorev1.PodInterface, count int) {
 }
 
 func TestIndexIs100TimesAsFastAsAFullScan(t *testing.T) {
-	const count = 10_000
-	pods := newCacheOf(t, "bench", count)
+	pods := newCacheOf(t, "bench", 10_000)
 	fastest := func(ask func(podCache, string) ([]*corev1.Pod, error)) time.Duration {
 		best := time.Hour
-		for range 50 { // of many tries the one that nothing else on the machine got in the way of
+		for range 50 {
 			start := time.Now()
 			found, err := ask(pods, "set-500")
 			best = min(best, time.Since(start))
@@ -164,7 +171,6 @@ func TestIndexIs100TimesAsFastAsAFullScan(t *testing.T) {
 		return best
 	}
 	index, scan := fastest(byOwnerIndex), fastest(byFullScan)
-	t.Logf("by index %s, by full scan %s", index, scan)
 	if scan < 100*index {
 		t.Errorf("by index %s, by full scan %s, want at least 100 times as long", index, scan)
 	}
