@@ -100,7 +100,7 @@ func (c *Controller) Run(ctx, work context.Context, workers int) {
 	defer logger.Info("Stopping DatabaseManager controller")
 
 	// All lists: with one store still empty, its objects would be taken for missing.
-	if !cache.WaitFor(ctx, "the first lists", c.informers...) {
+	if !cache.WaitFor(ctx, "", c.informers...) {
 		return
 	}
 

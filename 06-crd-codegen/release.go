@@ -74,6 +74,9 @@ func (c *Controller) setFinalizer(ctx context.Context, d *dbv1alpha1.DatabaseMan
 	}
 	// A whole-object write, but one with a resourceVersion: it fails if anything has changed since we looked.
 	made, err := c.databases.CoolopsV1alpha1().DatabaseManagers(d.Namespace).Update(ctx, d, metav1.UpdateOptions{FieldManager: fieldManager})
+	if apierrors.IsNotFound(err) {
+		return nil // gone: somebody was faster
+	}
 	if err != nil {
 		return fmt.Errorf("setting the finalizer: %w", err)
 	}

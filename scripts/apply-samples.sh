@@ -33,7 +33,7 @@ if [ -n "$if_missing" ] && kubectl get "${files[@]}" >/dev/null 2>&1; then
 fi
 # Chapter 6's objects are of a kind that the server has to be taught first.
 if [ "$last" -ge 6 ]; then
-	if ! kubectl apply -f "$root/06-crd-codegen/crd" >/dev/null ||
+	if ! kubectl apply --server-side --force-conflicts -f "$root/06-crd-codegen/crd" >/dev/null ||
 		! kubectl wait --for=condition=Established --timeout=60s crd/databasemanagers.coolops.cn >/dev/null; then
 		fail "The CRD of chapter 6 cannot be put on the cluster, see above: run make cluster, then this again."
 	fi

@@ -1,0 +1,9 @@
+package main
+
+import (
+	"testing"
+
+	"example.com/client-go-workbook/internal/transcript"
+)
+
+func TestReadme(t *testing.T) { transcript.Test(t, "README.md") }
