@@ -220,15 +220,14 @@ func BenchmarkObjects(b *testing.B) {
 			var ours, blind []time.Duration
 			var requests int
 			for b.Loop() {
+				if n == 1000 {
+					namespace, made := w.make(n)
+					blind = append(blind, w.blind(namespace, made))
+					w.settled(namespace)
+				}
 				namespace, _ := w.make(n)
 				time, bytes, sent := w.controlled(namespace, n)
 				ours, memory[i], requests = append(ours, time), bytes, requests+sent
-				if n > 1000 {
-					continue
-				}
-				namespace, made := w.make(n)
-				blind = append(blind, w.blind(namespace, made))
-				w.settled(namespace)
 			}
 			slices.Sort(ours)
 			took[i] = ours[len(ours)/2]

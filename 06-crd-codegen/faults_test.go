@@ -35,9 +35,13 @@ const (
 	killAfterVar  = "WORKBOOK_TEST_KILL_AFTER" // that many writes
 	leaderVar     = "WORKBOOK_TEST_LEADER_ELECT"
 	kubeconfigVar = "WORKBOOK_TEST_KUBECONFIG"
+	mainVar       = "WORKBOOK_TEST_MAIN" // not only the controller, the whole program with its flags
 )
 
 func TestMain(m *testing.M) {
+	if os.Getenv(mainVar) != "" {
+		main()
+	}
 	if os.Getenv(namespaceVar) == "" {
 		// The second handler sleeps if the last error was less than a millisecond ago. After an error in a test with
 		// today's clock, that is 26 years for one in a synctest bubble, where it's the year 2000.
