@@ -34,7 +34,7 @@ import (
 func articleDeployment(d *dbv1alpha1.DatabaseManager) *appsv1.Deployment {
 	labels := map[string]string{"app": string(d.Spec.Dbtype)}
 	return &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Name: d.Name, OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(d, dbv1alpha1.SchemeGroupVersion.WithKind("DatabaseManager"))}},
+		ObjectMeta: metav1.ObjectMeta{Name: d.Name, OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(d, dbv1alpha1.GroupVersion.WithKind("DatabaseManager"))}},
 		Spec: appsv1.DeploymentSpec{
 			Replicas: d.Spec.Replicas,
 			Selector: &metav1.LabelSelector{MatchLabels: labels},

@@ -63,7 +63,7 @@ func ownersOf(d *dbv1alpha1.DatabaseManager) []*metav1ac.OwnerReferenceApplyConf
 	}
 	return []*metav1ac.OwnerReferenceApplyConfiguration{
 		metav1ac.OwnerReference().
-			WithAPIVersion(dbv1alpha1.SchemeGroupVersion.String()). // d.APIVersion is empty: typed objects come without
+			WithAPIVersion(dbv1alpha1.GroupVersion.String()). // d.APIVersion is empty: typed objects come without
 			WithKind("DatabaseManager").
 			WithName(d.Name).
 			WithUID(d.UID).

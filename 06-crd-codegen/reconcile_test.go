@@ -22,8 +22,8 @@ func TestLife(t *testing.T) {
 	w := newWorld(t)
 	output, _ := w.run(w.config)
 
-	d := w.make("example")
-	d = w.untilReady("example", reasonReplicasReady)
+	w.make("example")
+	d := w.untilReady("example", reasonReplicasReady)
 	deployment, service, secret := w.deployment("db"), w.service("db"), w.secret("db-root")
 	container := deployment.Spec.Template.Spec.Containers[0]
 	if container.Image != "mysql:8.4.6" || *deployment.Spec.Replicas != 1 || deployment.Spec.Strategy.Type != appsv1.RecreateDeploymentStrategyType {

@@ -25,7 +25,7 @@ func setup(t *testing.T) (*rest.Config, string, dynamic.ResourceInterface) {
 		t.Fatal(err)
 	}
 	namespace := testcluster.Namespace(t, config)
-	return config, namespace, dynamic.NewForConfigOrDie(config).Resource(dbv1alpha1.SchemeGroupVersion.WithResource("databasemanagers")).Namespace(namespace)
+	return config, namespace, dynamic.NewForConfigOrDie(config).Resource(dbv1alpha1.GroupVersion.WithResource("databasemanagers")).Namespace(namespace)
 }
 
 // parse returns a DatabaseManager with that spec, given as YAML in one line.
@@ -289,7 +289,7 @@ func TestColumns(t *testing.T) {
 // TestNames checks what the object can be called by.
 func TestNames(t *testing.T) {
 	config, _, _ := setup(t)
-	resources, err := versioned.NewForConfigOrDie(config).Discovery().ServerResourcesForGroupVersion(dbv1alpha1.SchemeGroupVersion.String())
+	resources, err := versioned.NewForConfigOrDie(config).Discovery().ServerResourcesForGroupVersion(dbv1alpha1.GroupVersion.String())
 	if err != nil {
 		t.Fatal(err)
 	}
