@@ -17,6 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	kubefake "k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
@@ -34,7 +35,7 @@ import (
 func articleDeployment(d *dbv1alpha1.DatabaseManager) *appsv1.Deployment {
 	labels := map[string]string{"app": string(d.Spec.Dbtype)}
 	return &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Name: d.Name, OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(d, dbv1alpha1.GroupVersion.WithKind("DatabaseManager"))}},
+		ObjectMeta: metav1.ObjectMeta{Name: d.Name, OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(d, schema.GroupVersionKind{Group: dbv1alpha1.GroupName, Version: "v1alpha1", Kind: "DatabaseManager"})}},
 		Spec: appsv1.DeploymentSpec{
 			Replicas: d.Spec.Replicas,
 			Selector: &metav1.LabelSelector{MatchLabels: labels},

@@ -25,7 +25,7 @@ func setup(t *testing.T) (*rest.Config, string, dynamic.ResourceInterface) {
 		t.Fatal(err)
 	}
 	namespace := testcluster.Namespace(t, config)
-	return config, namespace, dynamic.NewForConfigOrDie(config).Resource(dbv1alpha1.GroupVersion.WithResource("databasemanagers")).Namespace(namespace)
+	return config, namespace, dynamic.NewForConfigOrDie(config).Resource(dbv1alpha1.Resource("databasemanagers").WithVersion("v1alpha1")).Namespace(namespace)
 }
 
 // parse returns a DatabaseManager with that spec, given as YAML in one line.
