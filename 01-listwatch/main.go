@@ -4,8 +4,9 @@
 // event. It keeps on when the watch ends, when the server is away, and when the server has forgotten the
 // version that the program saw last.
 //
-// Read in this order: main.go, resource.go (the two requests), list.go, watch.go, world.go (what was printed
-// so far, to tell what was missed).
+// Read in this order: main.go, resource.go (the two requests), world.go (what was printed so far, to tell what
+// was missed), list.go, watch.go. The frame around it, flags and Ctrl-C and the texts of errors, is in
+// internal/program and internal/connect, and can wait.
 package main
 
 import (
@@ -38,6 +39,9 @@ func main() {
 	p.Flags.DurationVar(&w.timeout, "watch-timeout", 0, "ask the server to end each watch after this time (0: the server chooses)")
 
 	p.Run(func(ctx context.Context, config *rest.Config) error {
+		if w.timeout < 0 {
+			return program.Usagef("--watch-timeout can't be negative")
+		}
 		listWatch, err := newListWatch(ctx, config, s)
 		if err != nil {
 			return err

@@ -43,8 +43,10 @@ func newListWatch(ctx context.Context, config *rest.Config, s selection) (*cache
 	if err := program.CheckNamespace(ctx, clientset, s.namespace); err != nil {
 		return nil, err
 	}
-	if s.resource == "pods" {
-		// The typed client knows pods as a Go type, corev1.Pod, and asks for them in protobuf.
+	switch s.resource {
+	case "pods", "pod", "po":
+		// The typed client knows pods as a Go type, corev1.Pod, and asks for them in protobuf. This makes the same
+		// requests as clientset.CoreV1().Pods(namespace).List and .Watch.
 		return cache.NewFilteredListWatchFromClient(clientset.CoreV1().RESTClient(), "pods", s.namespace, s.modify), nil
 	}
 
@@ -75,7 +77,8 @@ func newListWatch(ctx context.Context, config *rest.Config, s selection) (*cache
 	}, nil
 }
 
-// findResource asks the server's discovery what a name such as "deploy" or "deployments.apps" stands for.
+// findResource asks the server's discovery what a name such as "deploy" or "deployments.apps" stands for. The answer,
+// a mapping, has its group and version, and whether its objects belong to namespaces.
 func findResource(ctx context.Context, config *rest.Config, name string) (*meta.RESTMapping, error) {
 	client, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {

@@ -52,7 +52,9 @@ func (w *watcher) run(ctx context.Context) error {
 		if w.world == nil && isWrongRequest(err) {
 			return err
 		}
-		progress := w.version != version || err == nil && time.Since(start) > time.Second
+		// An event or a list moves the version on. A watch on which nothing happened has got us further only if it
+		// lasted: a server that ends each at once must not be asked a thousand times a second.
+		progress := w.version != version || (err == nil && time.Since(start) > time.Second)
 		if progress || isExpired(err) {
 			backoff = firstDelay
 		}
@@ -91,6 +93,7 @@ func (w *watcher) watch(ctx context.Context) error {
 		// objects that change, only they keep the version we resume from young enough for the server.
 		AllowWatchBookmarks: true,
 	}
+	// Pointers tell "not set" from zero and false; new(true) is one to a true.
 	if w.timeout > 0 {
 		options.TimeoutSeconds = new(int64(max(1, w.timeout.Seconds())))
 	}
@@ -101,12 +104,12 @@ func (w *watcher) watch(ctx context.Context) error {
 		options.ResourceVersionMatch = metav1.ResourceVersionMatchNotOlderThan
 	}
 
-	watcher, err := w.listWatch.WatchWithContext(ctx, options)
+	opened, err := w.listWatch.WatchWithContext(ctx, options)
 	if err != nil {
 		return err
 	}
-	defer watcher.Stop()
-	for event := range watcher.ResultChan() {
+	defer opened.Stop()
+	for event := range opened.ResultChan() {
 		if event.Type == watch.Error {
 			return apierrors.FromObject(event.Object) // inside an answer that began with 200 OK
 		}

@@ -37,6 +37,8 @@ fi
 mkdir -p "$state"
 state=$(cd "$state" && pwd -P)
 lock
+# Without this, what Ctrl-C ended would be reported as a failure.
+trap 'say "Interrupted. Run make cluster again: it goes on from here."; exit 130' INT TERM
 # While this one waited, another may have done it all, or have made the other kind of cluster.
 refuse_other
 if up; then
