@@ -43,7 +43,7 @@ func TestOneOfTwoWorks(t *testing.T) {
 		t.Errorf("the lease was not given back: its holder is %s", holder)
 	}
 	second.out.await(t, "LEADER", "this process")
-	// Within a retry period, which is 2 seconds; without the release it would be up to 17.
+	// The second looks every 2 to 4.4 seconds; without the release, a lease of 15 seconds would come on top.
 	if took := time.Since(stopped); took > 10*time.Second {
 		t.Errorf("the second waited %s for a lease that was given back", took)
 	}
