@@ -49,6 +49,7 @@ func TestOneOfTwoWorks(t *testing.T) {
 	}
 	w.change("orders", "replicas", "2")
 	w.awaitDeployments("orders-db=2")
+	second.out.await(t, "UPDATED") // which comes after the write
 	if first.out.count("CREATED") != 1 || first.out.count("UPDATED") != 0 || second.out.count("CREATED") != 0 || second.out.count("UPDATED") != 1 {
 		t.Errorf("not one after the other:\n%q\n%q", first.out.lines(), second.out.lines())
 	}
