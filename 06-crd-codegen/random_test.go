@@ -108,7 +108,7 @@ func TestRandom(t *testing.T) {
 
 	var wrong []string
 	var objects int
-	err := wait.PollUntilContextTimeout(t.Context(), 200*time.Millisecond, 4*time.Minute, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), 200*time.Millisecond, 6*time.Minute, true, func(context.Context) (bool, error) {
 		wrong, objects = w.wrongEverywhere()
 		return len(wrong) == 0 && c.idle() && len(c.backoff.failed()) == 0, nil
 	})
