@@ -44,7 +44,6 @@ type Controller struct {
 
 	working atomic.Int32 // keys in workers' hands
 	syncs   atomic.Int64
-	giveUp  atomic.Bool // the drain has taken too long
 }
 
 // NewController returns a controller whose informers are still to be started.
@@ -91,14 +90,16 @@ func watch[T cache.Object](c *Controller, kind string, informer cache.TypedShare
 	return nil
 }
 
-// Run syncs until ctx ends, drains, and returns when no worker is left. The workers' requests end with work: it
-// lasts longer than ctx, unless another process has taken over.
+// Run syncs until ctx ends, drains, and returns when no worker is left. The workers' requests don't end with ctx, but
+// with work, which is cut when another process has taken over.
 func (c *Controller) Run(ctx, work context.Context, workers int) {
 	defer c.queue.ShutDown()
 	logger := klog.FromContext(ctx)
 	logger.Info("Starting DatabaseManager controller")
 	defer logger.Info("Stopping DatabaseManager controller")
 
+	work, cut := context.WithCancel(work)
+	defer cut()
 	// All lists: with one store still empty, its objects would be taken for missing.
 	if !cache.WaitFor(ctx, "", c.informers...) {
 		return
@@ -109,7 +110,7 @@ func (c *Controller) Run(ctx, work context.Context, workers int) {
 		group.Go(func() { c.runWorker(work) })
 	}
 	<-ctx.Done()
-	c.drain(&group)
+	c.drain(&group, cut)
 }
 
 func (c *Controller) runWorker(ctx context.Context) {
@@ -126,7 +127,7 @@ func (c *Controller) processNextItem(ctx context.Context) bool {
 	}
 	// Until Done the queue gives this key to nobody else. Adds in the meantime make one more turn together.
 	defer c.queue.Done(key)
-	if c.giveUp.Load() || ctx.Err() != nil {
+	if ctx.Err() != nil {
 		c.queue.Forget(key)
 		c.out.line("LEFT", "%s was queued", key)
 		return true
