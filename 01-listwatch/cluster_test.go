@@ -277,6 +277,24 @@ func TestProcess(t *testing.T) {
 		}
 	})
 
+	t.Run("a resource or a namespace that is not there is one line more and exit 2", func(t *testing.T) {
+		kubeconfig := testcluster.Kubeconfig(t)
+		for flag, want := range map[string]string{
+			"--resource=gadgets.example.com": `the server has no resource "gadgets.example.com"`,
+			"--namespace=nowhere":            `there is no namespace "nowhere"`,
+		} {
+			output, err := exec.Command(program, "--kubeconfig", kubeconfig, flag).CombinedOutput()
+			var exit *exec.ExitError
+			if !errors.As(err, &exit) || exit.ExitCode() != 2 {
+				t.Errorf("%s: %v, want exit code 2", flag, err)
+			}
+			// The first line is the greeting.
+			if lines := strings.Count(string(output), "\n"); lines != 2 || !strings.Contains(string(output), want) {
+				t.Errorf("%s: printed %q, want a line with %q", flag, output, want)
+			}
+		}
+	})
+
 	t.Run("SIGINT and SIGTERM end it with exit 0", func(t *testing.T) {
 		kubeconfig := testcluster.Kubeconfig(t)
 		for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {

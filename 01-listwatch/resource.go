@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/tools/cache"
 
+	"example.com/client-go-workbook/internal/connect"
 	"example.com/client-go-workbook/internal/program"
 )
 
@@ -54,6 +55,9 @@ func newListWatch(ctx context.Context, config *rest.Config, s selection) (*cache
 	// objects are maps, decoded from JSON. It does not know paths either, so the server is asked which
 	// group and version the resource belongs to.
 	mapping, err := findResource(ctx, config, s.resource)
+	if meta.IsNoMatchError(err) {
+		return nil, program.Usagef("%s", connect.Explain(err))
+	}
 	if err != nil {
 		return nil, err
 	}
