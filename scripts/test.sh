@@ -21,4 +21,5 @@ fi
 # The reader's own clusters are none of the tests' business.
 unset KUBECONFIG
 export KUBE_CACHE_MUTATION_DETECTOR=true REQUIRE_CLUSTER=1
-cd "$root" && exec go test -race ./...
+# The READMEs of the chapters wait for each other, so a package may take longer than go test's 10 minutes.
+cd "$root" && exec go test -race -timeout 20m ./...

@@ -24,6 +24,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -42,6 +43,7 @@ func Test(t *testing.T, readme string) {
 		t.Skip("this is the README's own command")
 	}
 	testcluster.Config(t)
+	lock(t)
 	text, err := os.ReadFile(readme)
 	if err != nil {
 		t.Fatal(err)
@@ -79,5 +81,27 @@ func Test(t *testing.T, readme string) {
 		if err := os.WriteFile(readme, []byte(rewrite(string(text), p.edits)), 0o644); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// lock waits for the READMEs of other chapters, which go test runs at the same time: all use the same sample objects,
+// and one that deletes a pod would be seen by the others. The lock goes with the file, also when the test is killed.
+func lock(t *testing.T) {
+	t.Helper()
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := filepath.Join(cache, "client-go-workbook")
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Create(filepath.Join(folder, "readmes.lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { file.Close() })
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
 	}
 }
