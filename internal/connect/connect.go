@@ -117,7 +117,8 @@ func findUpwards(name string) string {
 		return ""
 	}
 	for {
-		if path := filepath.Join(folder, name); fileExists(path) {
+		path := filepath.Join(folder, name)
+		if _, err := os.Stat(path); err == nil {
 			return path
 		}
 		parent := filepath.Dir(folder)
@@ -126,11 +127,6 @@ func findUpwards(name string) string {
 		}
 		folder = parent
 	}
-}
-
-func fileExists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }
 
 // Greet asks the server for its version and returns the line that every program starts with:
