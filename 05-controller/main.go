@@ -5,7 +5,7 @@
 //
 // Read in this order: main.go, database.go (what is asked for, and the Deployment for it), reconcile.go,
 // controller.go (what becomes of errors), events.go (what people are told), handler.go and informer.go (who wakes
-// whom), election.go (one of several), serve.go. backoff.go and drain.go are chapter 4's.
+// whom), election.go (one of several), serve.go. backoff.go, drain.go and watcherror.go are chapter 4's.
 package main
 
 import (
@@ -92,6 +92,7 @@ func run(ctx context.Context, config *rest.Config, s settings, out *printer) err
 		return err
 	}
 
+	ctx, refuse := context.WithCancelCause(ctx)
 	// The stores go on during the drain, and end after it.
 	informing, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	// A factory has one selection for all its informers. We want some of the ConfigMaps, but all Deployments: one
@@ -103,6 +104,9 @@ func run(ctx context.Context, config *rest.Config, s settings, out *printer) err
 	defer world.Shutdown()
 	defer cancel() // which this ends first
 
+	if err := handleWatchErrors(out, refuse, wishes.Core().V1().ConfigMaps().Informer(), world.Apps().V1().Deployments().Informer()); err != nil {
+		return err
+	}
 	retries := newBackoff()
 	queue := workqueue.NewTypedRateLimitingQueueWithConfig(retries, workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{Name: queueName})
 	configMaps, err := wishes.Core().V1().ConfigMaps().TypedInformer().AddTypedEventHandler(configMapHandler(queue))
@@ -150,13 +154,16 @@ func run(ctx context.Context, config *rest.Config, s settings, out *printer) err
 	world.StartWithContext(informing)
 	if !s.leaderElect {
 		controller.Run(ctx, context.WithoutCancel(ctx), s.workers)
-		return nil
+		return refusal(ctx)
 	}
 	e := election{clientset: clientset, namespace: s.namespace, duration: s.leaseDuration, watchdog: watchdog, out: out}
 	if e.namespace == "" {
 		e.namespace = metav1.NamespaceDefault
 	}
-	return e.run(ctx, func(ctx, leased context.Context) { controller.Run(ctx, leased, s.workers) })
+	if err := e.run(ctx, func(ctx, leased context.Context) { controller.Run(ctx, leased, s.workers) }); err != nil {
+		return err
+	}
+	return refusal(ctx)
 }
 
 func atLeastOne(n *int) func(string) error {

@@ -13,8 +13,10 @@ import (
 
 // backoff is the queue's rate limiter: it decides how long a key that failed waits for its next attempt.
 //
-// 5 ms for a key's first failure, twice as much for each one after, and never more than a minute: whoever has raised
-// a quota should not wait the 16 minutes that it takes with client-go's default.
+// The decision is client-go's: 5 ms for a key's first failure, twice as much for each one after, and no more than
+// 10 retries a second of all keys together, once the first 100 are through. Ours is the memory: a queue tells
+// nobody which keys it holds back. And a limit: a key is never dropped here, and client-go would let one whose
+// server was away for an hour wait for a quarter of an hour more.
 type backoff struct {
 	workqueue.TypedRateLimiter[cache.ObjectName]
 
@@ -24,7 +26,7 @@ type backoff struct {
 
 func newBackoff() *backoff {
 	return &backoff{
-		TypedRateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](5*time.Millisecond, time.Minute),
+		TypedRateLimiter: workqueue.NewTypedWithMaxWaitRateLimiter(workqueue.DefaultTypedControllerRateLimiter[cache.ObjectName](), time.Minute),
 		delays:           map[cache.ObjectName]time.Duration{},
 	}
 }

@@ -96,11 +96,15 @@ func wantClaim(d *dbv1alpha1.DatabaseManager) *corev1ac.PersistentVolumeClaimApp
 				WithRequests(corev1.ResourceList{corev1.ResourceStorage: *d.Spec.StorageSize})))
 }
 
+// wantService is the Service. It is headless: its name stands for the pods themselves, since each has a database of
+// its own, and an address that leads to any of them would be of no use. It also spares the API server the search for
+// such an address, which counts all that are taken for each new one.
 func wantService(d *dbv1alpha1.DatabaseManager) *corev1ac.ServiceApplyConfiguration {
 	return corev1ac.Service(d.Spec.DeploymentName, d.Namespace).
 		WithLabels(labelsOf(d)).
 		WithOwnerReferences(ownersOf(d)...).
 		WithSpec(corev1ac.ServiceSpec().
+			WithClusterIP(corev1.ClusterIPNone).
 			WithSelector(selectorOf(d)).
 			WithPorts(corev1ac.ServicePort().
 				WithName("database").

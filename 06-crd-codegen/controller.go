@@ -40,14 +40,15 @@ type Controller struct {
 	slowRetry   time.Duration // for what a person must mend elsewhere
 	drainFor    time.Duration
 	recorder    record.EventRecorder
-	out         printer
+	out         *printer
 
 	working atomic.Int32 // keys in workers' hands
 	syncs   atomic.Int64
+	writes  atomic.Int64
 }
 
 // NewController returns a controller whose informers are still to be started.
-func NewController(client kubernetes.Interface, databases versioned.Interface, world informers.SharedInformerFactory, wishes dbinformers.SharedInformerFactory, recorder record.EventRecorder, out printer) (*Controller, error) {
+func NewController(client kubernetes.Interface, databases versioned.Interface, world informers.SharedInformerFactory, wishes dbinformers.SharedInformerFactory, recorder record.EventRecorder, out *printer) (*Controller, error) {
 	informer := wishes.Coolops().V1alpha1().DatabaseManagers()
 	retries := newBackoff()
 	c := &Controller{
@@ -102,9 +103,8 @@ func (c *Controller) Run(ctx, work context.Context, workers int) {
 	defer cut()
 	// All lists: with one store still empty, its objects would be taken for missing.
 	if !cache.WaitFor(ctx, "", c.informers...) {
-		return
+		cut() // Ctrl-C came first
 	}
-
 	var group sync.WaitGroup
 	for range workers {
 		group.Go(func() { c.runWorker(work) })
@@ -137,13 +137,13 @@ func (c *Controller) processNextItem(ctx context.Context) bool {
 	defer c.working.Add(-1)
 	c.syncs.Add(1)
 	err := c.syncHandler(ctx, key)
-	c.handleErr(ctx, err, key)
+	c.handleErr(err, key)
 	return true
 }
 
 // handleErr decides what becomes of a key after its sync. None is dropped: that the wish and the world are the same
 // is what this program is for.
-func (c *Controller) handleErr(ctx context.Context, err error, key cache.ObjectName) {
+func (c *Controller) handleErr(err error, key cache.ObjectName) {
 	switch {
 	case err == nil:
 		c.queue.Forget(key)
@@ -152,23 +152,26 @@ func (c *Controller) handleErr(ctx context.Context, err error, key cache.ObjectN
 		c.queue.AddAfter(key, c.slowRetry) // whose name it is we don't watch
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		c.queue.Forget(key) // nothing can be made there any more
+	case errors.Is(err, errStale):
+		c.queue.AddRateLimited(key) // no failure, and nothing to tell
 	default:
 		c.queue.AddRateLimited(key)
 		if c.queue.ShuttingDown() {
 			return // it is not added, and drain names it
 		}
-		word := "RETRY"
-		if apierrors.IsConflict(err) || errors.Is(err, errStale) {
-			word = "AGAIN" // no failure: somebody was faster, and the store will have it in a moment
-		} else {
-			utilruntime.HandleErrorWithContext(ctx, err, "Reconciling failed", "databaseManager", key)
+		attempt, delay := c.queue.NumRequeues(key), c.backoff.delay(key).Round(time.Millisecond)
+		if apierrors.IsConflict(err) {
+			// No failure either: somebody was faster. What they did is in the stores a moment later, and read there.
+			c.out.line("AGAIN", "%s in %s: %v", key, delay, err)
+			return
 		}
-		c.out.line(word, "%s attempt %d failed, next in %s: %v", key, c.queue.NumRequeues(key), c.backoff.delay(key), err)
+		c.out.line("RETRY", "%s attempt %d failed, next in %s: %v", key, attempt, delay, err)
 	}
 }
 
 // wrote tells of a write: people, and the next sync, which has to see it.
 func (c *Controller) wrote(d *dbv1alpha1.DatabaseManager, kind string, made metav1.Object, word string) {
+	c.writes.Add(1)
 	c.written.add(d, kind, made)
 	c.out.line(word, "%s %s/%s for DatabaseManager %s", kind, made.GetNamespace(), made.GetName(), d.Name)
 }

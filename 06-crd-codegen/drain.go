@@ -22,5 +22,5 @@ func (c *Controller) drain(workers *sync.WaitGroup, cut func()) {
 	for _, key := range c.backoff.failed() {
 		c.out.line("LEFT", "%s was waiting for attempt %d", key, c.queue.NumRequeues(key)+1)
 	}
-	c.out.line("DRAINED", "all workers are done")
+	c.out.line("DRAINED", "all workers are done, after %d sync(s) and %d write(s)", c.syncs.Load(), c.writes.Load())
 }

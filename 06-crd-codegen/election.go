@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/klog/v2"
 )
 
 // leaseName is the name of the Lease that tells which process leads.
@@ -25,7 +26,7 @@ type election struct {
 	namespace string
 	duration  time.Duration // how long a lease lasts: a dead leader's work is left for that time
 	watchdog  *leaderelection.HealthzAdaptor
-	out       printer
+	out       *printer
 }
 
 // run waits until this process leads, calls lead, and gives the lease back when lead has returned, not earlier.
@@ -52,7 +53,13 @@ func (e election) run(ctx context.Context, lead func(ctx, leased context.Context
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(context.Context) { close(elected) },
 			OnStoppedLeading: func() {},
-			OnNewLeader:      func(identity string) { e.out.line("LEADER", "%s", who(identity, lock.Identity())) },
+			OnNewLeader: func(identity string) {
+				if identity == lock.Identity() {
+					e.out.line("LEADER", "this process")
+				} else {
+					e.out.line("WAITING", "while %s leads", identity)
+				}
+			},
 		},
 	})
 	if err != nil {
@@ -85,7 +92,10 @@ func (e election) run(ctx context.Context, lead func(ctx, leased context.Context
 	if lost {
 		return errLostLease
 	}
-	return release(context.WithoutCancel(ctx), lock)
+	if err := release(context.WithoutCancel(ctx), lock); err != nil {
+		klog.FromContext(ctx).Info("The lease was not given back, and runs out by itself", "err", err)
+	}
+	return nil
 }
 
 // release gives the lease back, if it is ours, so that the next process need not wait until it has run out.
@@ -98,11 +108,4 @@ func release(ctx context.Context, lock *resourcelock.LeaseLock) error {
 	}
 	record.HolderIdentity = ""
 	return lock.Update(ctx, *record)
-}
-
-func who(identity, self string) string {
-	if identity == self {
-		return identity + ", this process"
-	}
-	return identity
 }

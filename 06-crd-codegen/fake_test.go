@@ -82,8 +82,8 @@ func TestStatusOf(t *testing.T) {
 		ready, progressing string
 	}{
 		"seen and complete":     {deployment(appsv1.DeploymentStatus{ObservedGeneration: 3, Replicas: 1, UpdatedReplicas: 1, AvailableReplicas: 1}), "True ReplicasReady: 1 of 1 replicas are ready", "False Complete"},
-		"not seen yet":          {deployment(appsv1.DeploymentStatus{ObservedGeneration: 2, Replicas: 1, UpdatedReplicas: 1, AvailableReplicas: 1}), "False PodsNotReady: 1 of 1 replicas are ready", "True RollingOut"},
-		"an old one still runs": {deployment(appsv1.DeploymentStatus{ObservedGeneration: 3, Replicas: 1, AvailableReplicas: 1}), "False PodsNotReady: 1 of 1 replicas are ready", "True RollingOut"},
+		"not seen yet":          {deployment(appsv1.DeploymentStatus{ObservedGeneration: 2, Replicas: 1, UpdatedReplicas: 1, AvailableReplicas: 1}), "False PodsNotReady: 1 of 1 replicas are ready, and not all of them as wanted yet", "True RollingOut"},
+		"an old one still runs": {deployment(appsv1.DeploymentStatus{ObservedGeneration: 3, Replicas: 1, AvailableReplicas: 1}), "False PodsNotReady: 1 of 1 replicas are ready, and not all of them as wanted yet", "True RollingOut"},
 		"no progress":           {deployment(appsv1.DeploymentStatus{ObservedGeneration: 3, Conditions: []appsv1.DeploymentCondition{stuck}}), "False PodsNotReady: 0 of 1 replicas are ready", "False ProgressDeadlineExceeded"},
 		"pods are refused":      {deployment(appsv1.DeploymentStatus{ObservedGeneration: 3, Conditions: []appsv1.DeploymentCondition{refused}}), `False PodsRejected: 0 of 1 replicas are ready: violates PodSecurity "restricted:latest"`, "True RollingOut"},
 	} {

@@ -79,7 +79,7 @@ func beController() error {
 		namespace: os.Getenv(namespaceVar), workers: 2, drainFor: time.Second,
 		leaderElect: os.Getenv(leaderVar) != "", leaseDuration: 3 * time.Second,
 	}
-	return run(ctx, config, s, printer{out: os.Stdout})
+	return run(ctx, config, s, &printer{out: os.Stdout})
 }
 
 // process is a controller that runs as a process.

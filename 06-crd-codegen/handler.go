@@ -59,6 +59,6 @@ func childHandler[T cache.Object](w waker, suffix string) cache.TypedResourceEve
 }
 
 // line prints what happened, in one word, and to what.
-func (p printer) line(word, format string, args ...any) {
+func (p *printer) line(word, format string, args ...any) {
 	fmt.Fprintf(p.out, "%-10s "+format+"\n", append([]any{word}, args...)...)
 }

@@ -23,7 +23,7 @@ func startController(t testing.TB, client kubernetes.Interface, databases versio
 	ctx, cancel := context.WithCancel(context.Background())
 	wishes := newDatabaseFactory(databases, selection{namespace: namespace, labels: labels.Everything()})
 	world := newFactory(client, selection{namespace: namespace, labels: labels.SelectorFromSet(labels.Set{managedByLabel: fieldManager})})
-	c, err := NewController(client, databases, world, wishes, &record.FakeRecorder{}, printer{out: out})
+	c, err := NewController(client, databases, world, wishes, &record.FakeRecorder{}, &printer{out: out})
 	if err != nil {
 		t.Fatal(err)
 	}

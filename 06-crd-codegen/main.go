@@ -6,7 +6,8 @@
 //
 // Read in this order: pkg/apis, main.go, reconcile.go, children.go (what is wanted), apply.go (writing only what
 // differs), status.go, release.go (the end of a DatabaseManager), written.go (the stores are behind), handler.go
-// and informer.go (who wakes whom). controller.go, backoff.go, drain.go, election.go and serve.go are chapter 5's.
+// and informer.go (who wakes whom). controller.go, backoff.go, drain.go, election.go, serve.go and
+// watcherror.go are chapter 5's.
 package main
 
 import (
@@ -48,11 +49,13 @@ func main() {
 		s.listener, err = net.Listen("tcp", value)
 		return err
 	})
-	out := printer{out: os.Stdout}
+	out := &printer{out: os.Stdout}
 	p.Run(func(ctx context.Context, config *rest.Config) error {
-		err := run(ctx, config, s, out)
+		if err := run(ctx, config, s, out); err != nil {
+			return err
+		}
 		out.line("REQUESTS", "%d in all", p.Wire.Requests())
-		return err
+		return nil
 	})
 }
 
@@ -67,7 +70,10 @@ type settings struct {
 	listener      net.Listener
 }
 
-func run(ctx context.Context, config *rest.Config, s settings, out printer) error {
+func run(ctx context.Context, config *rest.Config, s settings, out *printer) error {
+	if s.leaseDuration < time.Second {
+		return program.Usagef("--lease-duration takes at least 1s")
+	}
 	clientset, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return err
@@ -88,6 +94,7 @@ func run(ctx context.Context, config *rest.Config, s settings, out printer) erro
 		return err
 	}
 
+	ctx, refuse := context.WithCancelCause(ctx)
 	// The stores go on during the drain, and end after it.
 	informing, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	wishes := newDatabaseFactory(databases, selection{namespace: s.namespace, labels: labels.Everything(), resync: s.resync})
@@ -98,6 +105,11 @@ func run(ctx context.Context, config *rest.Config, s settings, out printer) erro
 	defer world.Shutdown()
 	defer cancel() // which this ends first
 
+	core := world.Core().V1()
+	if err := handleWatchErrors(out, refuse, wishes.Coolops().V1alpha1().DatabaseManagers().Informer(), world.Apps().V1().Deployments().Informer(),
+		core.Services().Informer(), core.Secrets().Informer(), core.PersistentVolumeClaims().Informer()); err != nil {
+		return err
+	}
 	broadcaster := record.NewBroadcaster(record.WithContext(informing))
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: clientset.CoreV1().Events("")})
 	// The generated scheme knows our kind. Client-go's does not, and events about it would be dropped.
@@ -125,13 +137,16 @@ func run(ctx context.Context, config *rest.Config, s settings, out printer) erro
 	world.StartWithContext(informing)
 	if !s.leaderElect {
 		controller.Run(ctx, context.WithoutCancel(ctx), s.workers)
-		return nil
+		return refusal(ctx)
 	}
 	e := election{clientset: clientset, namespace: s.namespace, duration: s.leaseDuration, watchdog: watchdog, out: out}
 	if e.namespace == "" {
 		e.namespace = metav1.NamespaceDefault
 	}
-	return e.run(ctx, func(ctx, leased context.Context) { controller.Run(ctx, leased, s.workers) })
+	if err := e.run(ctx, func(ctx, leased context.Context) { controller.Run(ctx, leased, s.workers) }); err != nil {
+		return err
+	}
+	return refusal(ctx)
 }
 
 func atLeastOne(n *int) func(string) error {

@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"k8s.io/component-base/metrics/legacyregistry"
-	_ "k8s.io/component-base/metrics/prometheus/workqueue" // its init gives every queue with a name metrics
+	_ "k8s.io/component-base/metrics/prometheus/restclient" // its init counts requests, and how long a limit holds them back
+	_ "k8s.io/component-base/metrics/prometheus/workqueue"  // its init gives every queue with a name metrics
 )
 
 // queueName is the queue's label in the metrics.

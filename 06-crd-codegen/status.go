@@ -83,6 +83,9 @@ func rollout(deployment *appsv1.Deployment, want int32) (ready, progressing meta
 		}
 		return ready, metav1.Condition{Status: metav1.ConditionFalse, Reason: reasonRolloutIsComplete, Message: message}
 	}
+	if have.AvailableReplicas >= want {
+		message += ", and not all of them as wanted yet" // another version's, or too many
+	}
 	ready = metav1.Condition{Status: metav1.ConditionFalse, Reason: reasonPodsNotReady, Message: message}
 	progressing = metav1.Condition{Status: metav1.ConditionTrue, Reason: reasonRollingOut, Message: message}
 	for _, condition := range have.Conditions {
@@ -127,6 +130,7 @@ func (c *Controller) applyStatus(ctx context.Context, d *dbv1alpha1.DatabaseMana
 	if err != nil {
 		return fmt.Errorf("writing the status: %w", err)
 	}
+	c.writes.Add(1)
 	c.written.add(d, "DatabaseManager", made)
 
 	ready, before := apimeta.FindStatusCondition(status.Conditions, dbv1alpha1.ConditionReady), apimeta.FindStatusCondition(d.Status.Conditions, dbv1alpha1.ConditionReady)

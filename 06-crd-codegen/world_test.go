@@ -64,7 +64,7 @@ func (w *world) run(config *rest.Config, change ...func(*settings)) (output *buf
 	output = &buffer{}
 	var group sync.WaitGroup
 	group.Go(func() {
-		if err := run(ctx, config, s, printer{out: output}); err != nil {
+		if err := run(ctx, config, s, &printer{out: output}); err != nil {
 			w.Errorf("run: %v", err)
 		}
 	})
