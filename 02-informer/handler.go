@@ -49,11 +49,12 @@ func (h handler[T]) OnUpdate(old, object T) {
 
 // OnDelete is told of an object that has left the store.
 func (h handler[T]) OnDelete(deleted cache.DeletedObject[T]) {
+	var none T
 	note, last := "", deleted.OptionalObj
 	if deleted.FinalStateUnknown != nil {
 		// A relist came without it. What we have is its state from before the gap, and not always even that.
 		note = " (tombstone: last state unknown)"
-		if last != *new(T) {
+		if last != none {
 			note = fmt.Sprintf(" (tombstone: last seen at resourceVersion %s)", last.GetResourceVersion())
 		}
 	}
@@ -61,7 +62,8 @@ func (h handler[T]) OnDelete(deleted cache.DeletedObject[T]) {
 }
 
 func (h handler[T]) tell(word string, name cache.ObjectName, note string, object T) {
-	if object != *new(T) {
+	var none T
+	if object != none {
 		note += h.tracer.since(object)
 	}
 	h.line(word, "%s %s%s", reflect.TypeFor[T]().Elem().Name(), name, note)

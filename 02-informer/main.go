@@ -39,7 +39,7 @@ func main() {
 	p.Flags.StringVar(&c.name, "name", "nginx-deployment", "Deployment that the lister looks for, in --namespace or in default")
 	p.Flags.DurationVar(&c.lookEvery, "look-every", 10*time.Second, "how often the lister looks for it")
 	p.Flags.UintVar(&c.handlers, "handlers", 1, "how many handlers each informer gets")
-	trace := p.Flags.Bool("trace", false, "print each hop of each object, and the time since it came off the wire")
+	trace := p.Flags.Bool("trace", false, "print each hop of each object, and the time since it was decoded")
 	p.Flags.BoolVar(&c.factoryEach, "factory-each", false, "break it: make a factory for each handler instead of one for all")
 	p.Flags.Var(&c.bad, "bad-handler", "break it: give Pods one more handler, which is slow, blocks, or panics")
 
@@ -85,7 +85,7 @@ func (c chapter) run(ctx context.Context, clientset kubernetes.Interface) error 
 		}
 	}()
 	before := c.requests()
-	var told []registered
+	var handlers []registered
 	for number := range c.handlers {
 		if number == 0 || c.factoryEach {
 			factory := newFactory(clientset, c.selection)
@@ -94,26 +94,26 @@ func (c chapter) run(ctx context.Context, clientset kubernetes.Interface) error 
 				return err
 			}
 		}
-		factory, by := factories[len(factories)-1], c.printer
+		factory, printer := factories[len(factories)-1], c.printer
 		if c.handlers > 1 {
-			by.who = fmt.Sprintf("#%d ", number+1)
+			printer.who = fmt.Sprintf("#%d ", number+1)
 		}
-		deployments, err := factory.Apps().V1().Deployments().TypedInformer().AddTypedEventHandler(handler[*appsv1.Deployment]{by, c.tracer})
+		deployments, err := factory.Apps().V1().Deployments().TypedInformer().AddTypedEventHandler(handler[*appsv1.Deployment]{printer, c.tracer})
 		if err != nil {
 			return err
 		}
-		pods, err := factory.Core().V1().Pods().TypedInformer().AddTypedEventHandler(handler[*corev1.Pod]{by, c.tracer})
+		pods, err := factory.Core().V1().Pods().TypedInformer().AddTypedEventHandler(handler[*corev1.Pod]{printer, c.tracer})
 		if err != nil {
 			return err
 		}
-		told = append(told, registered{by, "Deployments", deployments}, registered{by, "Pods", pods})
+		handlers = append(handlers, registered{printer, "Deployments", deployments}, registered{printer, "Pods", pods})
 	}
 	if c.bad != "" {
 		pods, err := factories[0].Core().V1().Pods().TypedInformer().AddTypedEventHandler(c.bad.handler(ctx, c.printer))
 		if err != nil {
 			return err
 		}
-		told = append(told, registered{printer{c.out, "bad "}, "Pods", pods})
+		handlers = append(handlers, registered{printer{c.out, "bad "}, "Pods", pods})
 	}
 
 	deployments := factories[0].Apps().V1().Deployments().Lister()
@@ -126,15 +126,15 @@ func (c chapter) run(ctx context.Context, clientset kubernetes.Interface) error 
 			return refusal(ctx)
 		}
 	}
-	c.line("SYNCED", "stores, with %d request(s) for %d handlers", c.requests()-before, len(told))
+	c.line("SYNCED", "stores, with %d request(s) for %d handlers", c.requests()-before, len(handlers))
 	// Whoever reads the stores can begin. Whether a handler has been told of all that is in them is another
 	// question, which its registration answers.
 	var waiting sync.WaitGroup
 	defer waiting.Wait()
 	waiting.Go(func() {
-		for _, t := range told {
-			if cache.WaitFor(ctx, "", t.HasSyncedChecker()) && ctx.Err() == nil {
-				t.by.line("SYNCED", "handler of %s", t.of)
+		for _, h := range handlers {
+			if cache.WaitFor(ctx, "", h.HasSyncedChecker()) && ctx.Err() == nil {
+				h.line("SYNCED", "handler of %s", h.kind)
 			}
 		}
 	})
@@ -144,7 +144,7 @@ func (c chapter) run(ctx context.Context, clientset kubernetes.Interface) error 
 
 // registered is a handler that an informer has accepted.
 type registered struct {
-	by printer
-	of string
+	printer
+	kind string
 	cache.ResourceEventHandlerRegistration
 }

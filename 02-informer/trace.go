@@ -22,6 +22,7 @@ import (
 
 // tracer prints the hops of each object between the wire and the handlers. It stands wherever client-go lets one
 // put a function of one's own: in a ListWatch, a transform, a metric and an index. A nil tracer traces nothing.
+// It is of use for seeing, not for doing: no controller needs any of this.
 type tracer struct {
 	printer
 	log hops.Log
@@ -67,6 +68,9 @@ func (t *tracer) listWatch(next *cache.ListWatch) *cache.ListWatch {
 				return nil, err
 			}
 			return watch.Filter(watcher, func(event watch.Event) (watch.Event, bool) {
+				if event.Type == watch.Error && ctx.Err() != nil {
+					return event, true // the program is ending, and has closed the connection itself
+				}
 				if event.Type == watch.Bookmark || event.Type == watch.Error {
 					t.line("REFLECTOR", "%s %s", hops.Kind(event.Object), event.Type)
 				} else {

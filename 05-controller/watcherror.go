@@ -14,7 +14,7 @@ import (
 // refused is the cause of a run's end that the server refuses.
 type refused struct{ error }
 
-// handleWatchErrors says what to do when an informer can't list or watch. It tries again in any case, with a
+// handleWatchErrors says what to do when an informer can't list or watch. The informer tries again in any case, with a
 // growing delay and for ever: as it is, a user who may not list waits in silence, unless somebody reads the log.
 func handleWatchErrors(out *printer, cancel context.CancelCauseFunc, informers ...cache.SharedInformer) error {
 	handler := func(ctx context.Context, reflector *cache.Reflector, err error) {

@@ -17,6 +17,14 @@ log=$state/bin/$folder.log
 go build -C "$root" -o "$program" "./$folder" >"$log" 2>&1 &
 build=$!
 "$scripts/cluster-up.sh" && "$scripts/apply-samples.sh" --if-missing "$number" || exit 1
+# A program that is new, or was changed, takes a while. Who sits there should know what for.
+if [ -t 2 ]; then
+	for _ in {1..20}; do
+		kill -0 $build 2>/dev/null || break
+		sleep 0.1
+	done
+	kill -0 $build 2>/dev/null && say "Compiling $folder. The first time, with all of client-go, that takes minutes."
+fi
 if ! wait $build; then
 	cat "$log" >&2
 	fail "$folder does not compile: see above."

@@ -94,7 +94,11 @@ func (c *Cutter) Run(ctx context.Context, out io.Writer) {
 		if !wait(ctx, c.After) {
 			return
 		}
-		fmt.Fprintf(out, "cutter: dropped %d connection(s), refusing new ones for %s\n", c.Cut(), c.For)
+		now := "are refused"
+		if c.Unreachable {
+			now = "find no network"
+		}
+		fmt.Fprintf(out, "cutter: dropped %d connection(s), new ones %s for %s\n", c.Cut(), now, c.For)
 		if !wait(ctx, c.For) {
 			return
 		}

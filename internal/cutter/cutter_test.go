@@ -81,7 +81,7 @@ func TestRunKeepsTime(t *testing.T) {
 		if took := time.Since(start); took != 21*time.Second {
 			t.Errorf("Run took %s, want 3 times 5 s and 2 s", took)
 		}
-		want := "cutter: dropped 0 connection(s), refusing new ones for 2s\ncutter: connections are let through again\n"
+		want := "cutter: dropped 0 connection(s), new ones are refused for 2s\ncutter: connections are let through again\n"
 		if got := out.String(); got != want+want+want {
 			t.Errorf("Run printed %q", got)
 		}
