@@ -41,14 +41,14 @@ func deploymentHandler(queue workqueue.TypedRateLimitingInterface[cache.ObjectNa
 			addOwner(deployment)
 		},
 		DeleteFunc: func(deleted appsinformers.DeletedDeployment) {
-			if deleted.OptionalObj != nil { // nil only for informers whose stores hold something else
+			if deleted.OptionalObj != nil { // a tombstone has the Deployment as it was last seen
 				addOwner(deleted.OptionalObj)
 			}
 		},
 	}
 }
 
-// line prints what happened, in one word, and to what.
+// line prints what happened, in one word, and to what: in one Write, so that the workers' lines don't mix.
 func (p *printer) line(word, format string, args ...any) {
 	fmt.Fprintf(p.out, "%-10s "+format+"\n", append([]any{word}, args...)...)
 }

@@ -5,7 +5,7 @@
 //
 // Read in this order: main.go, database.go (what is asked for, and the Deployment for it), reconcile.go,
 // controller.go (what becomes of errors), events.go (what people are told), handler.go and informer.go (who wakes
-// whom), election.go (one of several), serve.go. backoff.go, drain.go and watcherror.go are chapter 4's.
+// whom), election.go (one of several), serve.go. backoff.go, drain.go and watcherror.go are nearly chapter 4's.
 package main
 
 import (

@@ -65,7 +65,7 @@ func (c *Controller) apply(ctx context.Context, configMap *corev1.ConfigMap, db 
 	if exists {
 		have := have.(*appsv1.Deployment)
 		switch owner, ours := ownerOf(have); {
-		case ours && metav1.IsControlledBy(have, configMap):
+		case ours && metav1.IsControlledBy(have, configMap): // go on below
 		case ours && owner == cache.MetaObjectToName(configMap):
 			return fmt.Errorf("the Deployment of an earlier %s is still there: %w", owner, errStale)
 		default:
@@ -115,6 +115,7 @@ func (c *Controller) prune(ctx context.Context, key cache.ObjectName, known *cor
 		case err != nil:
 			return err
 		case known == nil && c.selector.Matches(labels.Set(configMap.Labels)), known != nil && known.ResourceVersion != configMap.ResourceVersion:
+			// The server has a ConfigMap where our store has none, or a newer one: perhaps it asks for this Deployment.
 			return fmt.Errorf("ConfigMap %s: %w", key, errStale)
 		case !metav1.IsControlledBy(deployment, configMap):
 			continue // an earlier ConfigMap's: the garbage collector is on its way

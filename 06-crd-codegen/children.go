@@ -56,7 +56,7 @@ func labelsOf(d *dbv1alpha1.DatabaseManager) map[string]string {
 }
 
 // ownersOf returns the owner reference of a DatabaseManager's children: with it the garbage collector deletes them
-// when their owner is gone. One that is being deleted and has us here wants to leave them behind, so it has none.
+// when their owner is gone. With deletionPolicy Retain they are to stay: an owner that is being deleted gets none.
 func ownersOf(d *dbv1alpha1.DatabaseManager) []*metav1ac.OwnerReferenceApplyConfiguration {
 	if d.DeletionTimestamp != nil {
 		return nil

@@ -31,6 +31,12 @@ type election struct {
 
 // run waits until this process leads, calls lead, and gives the lease back when lead has returned, not earlier.
 // lead must end soon after ctx does, and at once after leased does: then another process may have begun.
+//
+//	context    it ends                              and with it
+//	ctx        at SIGTERM                           the wait for the lease
+//	leading    at SIGTERM, or with the lease        lead begins to drain
+//	leased     with the lease                       lead's requests are cut
+//	renewing   when lead has returned               the lease is not renewed any more, and given back
 func (e election) run(ctx context.Context, lead func(ctx, leased context.Context)) error {
 	host, err := os.Hostname()
 	if err != nil {

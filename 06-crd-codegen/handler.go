@@ -33,8 +33,9 @@ type waker struct {
 	queue     workqueue.TypedInterface[cache.ObjectName]
 }
 
-// wake finds them by the name that they ask for, not by the child's owner reference as in chapter 5: so a reference
-// that somebody has removed is missed, and where two ask for one name, the second wakes when the first's child goes.
+// wake finds them by the name that they ask for, not by the child's owner reference as in chapter 5. So they also hear
+// that somebody has removed the reference; and where two ask for one name, the second hears that the first's child
+// is gone.
 func (w waker) wake(child cache.ObjectName, suffix string) {
 	name, ok := strings.CutSuffix(child.Name, suffix)
 	if !ok {
@@ -58,7 +59,7 @@ func childHandler[T cache.Object](w waker, suffix string) cache.TypedResourceEve
 	}
 }
 
-// line prints what happened, in one word, and to what.
+// line prints what happened, in one word, and to what: in one Write, so that the workers' lines don't mix.
 func (p *printer) line(word, format string, args ...any) {
 	fmt.Fprintf(p.out, "%-10s "+format+"\n", append([]any{word}, args...)...)
 }

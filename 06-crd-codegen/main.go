@@ -6,8 +6,8 @@
 //
 // Read in this order: pkg/apis, main.go, reconcile.go, children.go (what is wanted), apply.go (writing only what
 // differs), status.go, release.go (the end of a DatabaseManager), written.go (the stores are behind), handler.go
-// and informer.go (who wakes whom). controller.go, backoff.go, drain.go, election.go, serve.go and
-// watcherror.go are chapter 5's.
+// and informer.go (who wakes whom). controller.go is chapter 5's, for more kinds; backoff.go, drain.go, election.go,
+// serve.go and watcherror.go are the same.
 package main
 
 import (

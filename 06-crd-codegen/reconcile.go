@@ -49,25 +49,36 @@ func (c *Controller) reconcile(ctx context.Context, key cache.ObjectName) error 
 func (c *Controller) applyChildren(ctx context.Context, d *dbv1alpha1.DatabaseManager) (*appsv1.Deployment, error) {
 	name := d.Spec.DeploymentName
 	children := c.childrenIn(d.Namespace)
+	deployment, err := children.deployments.lister.Get(name)
+	if err != nil || !belongsTo(deployment, d) {
+		deployment = nil
+	}
+
 	// First what pods can't start without.
-	_, err := children.secrets.apply(ctx, c, d, name+secretSuffix, func(have *corev1.Secret) *corev1ac.SecretApplyConfiguration { return wantSecret(d, have) })
-	if err == nil && d.Spec.StorageSize != nil {
+	_, err = children.secrets.apply(ctx, c, d, name+secretSuffix, func(have *corev1.Secret) *corev1ac.SecretApplyConfiguration {
+		return wantSecret(d, have)
+	})
+	if err != nil {
+		return deployment, err
+	}
+	if d.Spec.StorageSize != nil {
 		_, err = children.claims.apply(ctx, c, d, name+claimSuffix, func(*corev1.PersistentVolumeClaim) *corev1ac.PersistentVolumeClaimApplyConfiguration {
 			return wantClaim(d)
 		})
-	}
-	if err == nil {
-		var deployment *appsv1.Deployment
-		deployment, err = children.deployments.apply(ctx, c, d, name, func(*appsv1.Deployment) *appsv1ac.DeploymentApplyConfiguration { return wantDeployment(d) })
-		if err == nil {
-			_, err = children.services.apply(ctx, c, d, name, func(*corev1.Service) *corev1ac.ServiceApplyConfiguration { return wantService(d) })
+		if err != nil {
 			return deployment, err
 		}
 	}
-	if deployment, lookup := children.deployments.lister.Get(name); lookup == nil && belongsTo(deployment, d) {
+	applied, err := children.deployments.apply(ctx, c, d, name, func(*appsv1.Deployment) *appsv1ac.DeploymentApplyConfiguration {
+		return wantDeployment(d)
+	})
+	if err != nil {
 		return deployment, err
 	}
-	return nil, err
+	_, err = children.services.apply(ctx, c, d, name, func(*corev1.Service) *corev1ac.ServiceApplyConfiguration {
+		return wantService(d)
+	})
+	return applied, err
 }
 
 // children are the kinds of children, in one namespace.

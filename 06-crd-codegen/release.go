@@ -27,6 +27,7 @@ func (c *Controller) release(ctx context.Context, d *dbv1alpha1.DatabaseManager)
 	}
 	if d.Spec.DeletionPolicy == dbv1alpha1.DeletionPolicyRetain {
 		children, name := c.childrenIn(d.Namespace), d.Spec.DeploymentName
+		// All four are tried, then the first error is told.
 		for _, err := range []error{
 			children.secrets.release(ctx, c, d, name+secretSuffix, func(have *corev1.Secret) *corev1ac.SecretApplyConfiguration { return wantSecret(d, have) }),
 			children.claims.release(ctx, c, d, name+claimSuffix, func(*corev1.PersistentVolumeClaim) *corev1ac.PersistentVolumeClaimApplyConfiguration {
@@ -67,9 +68,11 @@ func (c *Controller) setFinalizer(ctx context.Context, d *dbv1alpha1.DatabaseMan
 		return nil
 	}
 	d = d.DeepCopy() // the store's object is everybody's
+	word := "HELD"
 	if on {
 		d.Finalizers = append(d.Finalizers, finalizer)
 	} else {
+		word = "LET GO"
 		d.Finalizers = slices.DeleteFunc(d.Finalizers, func(name string) bool { return name == finalizer })
 	}
 	// A whole-object write, but one with a resourceVersion: it fails if anything has changed since we looked.
@@ -80,6 +83,8 @@ func (c *Controller) setFinalizer(ctx context.Context, d *dbv1alpha1.DatabaseMan
 	if err != nil {
 		return fmt.Errorf("setting the finalizer: %w", err)
 	}
-	c.wrote(d, "DatabaseManager", made, "FINALIZER")
+	c.writes.Add(1)
+	c.written.add(d, "DatabaseManager", made)
+	c.out.line(word, "DatabaseManager %s/%s by finalizer %s", d.Namespace, d.Name, finalizer)
 	return nil
 }

@@ -28,15 +28,15 @@ if [ -z "$(cluster_type)" ]; then
 	fail "There is no cluster to put the samples on: run make cluster."
 fi
 
-if [ -n "$if_missing" ] && kubectl get "${files[@]}" >/dev/null 2>&1; then
-	exit 0
-fi
-# Chapter 6's objects are of a kind that the server has to be taught first.
+# Chapter 6's objects are of a kind that the server has to be taught first, and again when its types have changed.
 if [ "$last" -ge 6 ]; then
 	if ! kubectl apply --server-side --force-conflicts -f "$root/06-crd-codegen/crd" >/dev/null ||
 		! kubectl wait --for=condition=Established --timeout=60s crd/databasemanagers.coolops.cn >/dev/null; then
 		fail "The CRD of chapter 6 cannot be put on the cluster, see above: run make cluster, then this again."
 	fi
+fi
+if [ -n "$if_missing" ] && kubectl get "${files[@]}" >/dev/null 2>&1; then
+	exit 0
 fi
 if ! kubectl apply "${files[@]}" >/dev/null; then
 	fail "The samples cannot be put on the cluster, see above: run make cluster, then this again."

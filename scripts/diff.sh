@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # usage: diff.sh N
-# Shows what chapter N adds to the one before: their Go files, without tests, exercises and generated code.
+# Shows what chapter N adds to the one before: their Go files, without tests, exercises and generated code. First which
+# of them are new, changed, the same, or gone, then how.
 set -uo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -14,10 +15,22 @@ files() {
 		-exec grep -L '^// Code generated .* DO NOT EDIT' {} + | cut -c3-)
 }
 
-{ files "$before"; files "$after"; } | LC_ALL=C sort -u | while read -r file; do
-	old=$before/$file new=$after/$file
+all=$({ files "$before"; files "$after"; } | LC_ALL=C sort -u)
+for file in $all; do
+	if [ ! -f "$before/$file" ]; then
+		say "new:     $after/$file"
+	elif [ ! -f "$after/$file" ]; then
+		say "gone:    $before/$file"
+	elif cmp -s "$before/$file" "$after/$file"; then
+		say "same:    $after/$file"
+	else
+		say "changed: $after/$file"
+	fi
+done
+for file in $all; do
+	[ -f "$after/$file" ] || continue # what is gone is in the chapter before
+	old=$before/$file
 	[ -f "$old" ] || old=/dev/null
-	[ -f "$new" ] || new=/dev/null
-	git --no-pager diff --no-index --no-prefix "$old" "$new"
+	git --no-pager diff --no-index --no-prefix "$old" "$after/$file"
 done
 exit 0

@@ -25,6 +25,7 @@ ended() {
 	rm -rf "$work"
 }
 trap 'ended $?' EXIT
+say "Generating, which takes a minute."
 exec 3>&2 >"$work/log" 2>&1
 
 go mod download k8s.io/code-generator

@@ -24,3 +24,4 @@ if [ -n "$stale" ]; then
 	fail "These files are not what the types in 06-crd-codegen/pkg/apis generate, run make codegen:
 $stale"
 fi
+say "What is generated is what the types ask for."
