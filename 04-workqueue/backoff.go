@@ -43,7 +43,7 @@ func (b *backoff) When(key cache.ObjectName) time.Duration {
 func (b *backoff) Forget(key cache.ObjectName) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if _, failed := b.delays[key]; failed {
+	if _, failed := b.delays[key]; failed { // most keys never do, and have nothing to clear
 		b.TypedRateLimiter.Forget(key)
 		delete(b.delays, key)
 	}

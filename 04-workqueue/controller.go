@@ -22,7 +22,7 @@ const maxRetries = 5
 type Controller struct {
 	indexer  cache.Indexer
 	queue    workqueue.TypedRateLimitingInterface[cache.ObjectName]
-	informer cache.ResourceEventHandlerRegistration // of the handlers that fill the queue
+	informer cache.ResourceEventHandlerRegistration // an informer's word on the handlers that fill the queue
 
 	syncHandler func(cache.ObjectName) error // syncToStdout, with what the flags put around it
 	backoff     *backoff
@@ -49,7 +49,7 @@ func (c *Controller) Run(ctx context.Context, workers int) {
 
 	// A worker that starts earlier finds an empty store, and takes each pod for a deleted one.
 	if !cache.WaitFor(ctx, "", c.informer.HasSyncedChecker()) {
-		c.giveUp.Store(true) // Ctrl-C came first
+		c.giveUp.Store(true) // Ctrl-C came first: the workers only name what is queued
 	}
 	var group sync.WaitGroup
 	for range workers {

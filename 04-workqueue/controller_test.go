@@ -175,7 +175,7 @@ func TestFromEventToSync(t *testing.T) {
 					t.Errorf("handlers:\n got %s\nwant %s", got, test.events)
 				}
 				test.syncs += ", Sync/Add/Update for Pod nginx-1, Sync/Add/Update for Pod nginx-1, Pod nginx/nginx-1 does not exist anymore" +
-					", DRAIN      0 in work, 0 queued, 0 to retry, DRAINED    all workers are done"
+					", DRAIN      0 in work, 0 queued, 0 failed before, DRAINED    all workers are done"
 				if got := strings.Join(syncs, ", "); got != test.syncs {
 					t.Errorf("workers:\n got %s\nwant %s", got, test.syncs)
 				}
@@ -238,7 +238,7 @@ RETRY      default/a attempt 2 failed, next in 10ms: no luck
 				if diff := cmp.Diff(test.attempts, attempts); diff != "" {
 					t.Errorf("attempts (-want +got):\n%s", diff)
 				}
-				out.check(t, test.want+"DRAIN      0 in work, 0 queued, 0 to retry\nDRAINED    all workers are done\n")
+				out.check(t, test.want+"DRAIN      0 in work, 0 queued, 0 failed before\nDRAINED    all workers are done\n")
 				if got := strings.Contains(log.String(), `"Dropping pod out of the queue" err="no luck"`); got != test.reported {
 					t.Errorf("error reported: %t, want %t:\n%s", got, test.reported, log)
 				}
@@ -339,14 +339,14 @@ func TestDrain(t *testing.T) {
 		"keys in work are finished, queued ones handled, those that wait for a retry named": {
 			drainFor: time.Minute,
 			want: `RETRY      default/failing attempt 1 failed, next in 5ms: no luck
-DRAIN      3 in work, 2 queued, 1 to retry
+DRAIN      3 in work, 2 queued, 1 failed before
 SYNCED     a
 SYNCED     b
 SYNCED     d
 SYNCED     changed
 SYNCED     changed
-LEFT       default/failing was waiting for attempt 2
-LEFT       default/failing-late was waiting for attempt 2
+LEFT       default/failing is due for attempt 2
+LEFT       default/failing-late is due for attempt 2
 DRAINED    all workers are done
 `,
 			took: 2 * time.Second,
@@ -354,13 +354,13 @@ DRAINED    all workers are done
 		"when it takes too long, queued ones are named": {
 			drainFor: time.Millisecond,
 			want: `RETRY      default/failing attempt 1 failed, next in 5ms: no luck
-DRAIN      3 in work, 2 queued, 1 to retry
+DRAIN      3 in work, 2 queued, 1 failed before
 SYNCED     a
 SYNCED     b
 SYNCED     changed
 LEFT       default/changed was queued
 LEFT       default/d was queued
-LEFT       default/failing was waiting for attempt 2
+LEFT       default/failing is due for attempt 2
 LEFT       default/failing-late was queued
 DRAINED    all workers are done
 `,

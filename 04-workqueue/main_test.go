@@ -211,7 +211,7 @@ func TestSignals(t *testing.T) {
 			got := p.stdout.String()
 			for _, want := range []string{
 				"DRAIN      .*", "Sync/Add/Update for Pod a", "Sync/Add/Update for Pod b", "Sync/Add/Update for Pod c",
-				"LEFT       nginx/failing was waiting for attempt .\nDRAINED    all workers are done",
+				"LEFT       nginx/failing is due for attempt .\nDRAINED    all workers are done",
 			} {
 				if !regexp.MustCompile("(?m)^" + want + "$").MatchString(got) {
 					t.Errorf("not printed: %q", want)

@@ -174,6 +174,6 @@ func TestDrainThatTakesTooLongIsCut(t *testing.T) {
 	}
 	<-cut
 	r.out.await(t, "LEFT", w.namespace+"/queued", "was queued")
-	r.out.await(t, "LEFT", w.namespace+"/orders", "was waiting for attempt 2")
+	r.out.await(t, "LEFT", w.namespace+"/orders", "is due for attempt 2")
 	w.awaitDeployments()
 }
