@@ -16,21 +16,31 @@ files() {
 }
 
 all=$({ files "$before"; files "$after"; } | LC_ALL=C sort -u)
-for file in $all; do
-	if [ ! -f "$before/$file" ]; then
-		say "new:     $after/$file"
-	elif [ ! -f "$after/$file" ]; then
-		say "gone:    $before/$file"
-	elif cmp -s "$before/$file" "$after/$file"; then
-		say "same:    $after/$file"
-	else
-		say "changed: $after/$file"
-	fi
-done
-for file in $all; do
-	[ -f "$after/$file" ] || continue # what is gone is in the chapter before
-	old=$before/$file
-	[ -f "$old" ] || old=/dev/null
-	git --no-pager diff --no-index --no-prefix "$old" "$after/$file"
-done
+
+# show COLOR: the diff, as git prints it with that colour.
+show() {
+	local file old
+	for file in $all; do
+		if [ ! -f "$before/$file" ]; then
+			echo "new:     $after/$file"
+		elif [ ! -f "$after/$file" ]; then
+			echo "gone:    $before/$file"
+		elif cmp -s "$before/$file" "$after/$file"; then
+			echo "same:    $after/$file"
+		else
+			echo "changed: $after/$file"
+		fi
+	done
+	for file in $all; do
+		[ -f "$after/$file" ] || continue # what is gone is in the chapter before
+		old=$before/$file
+		[ -f "$old" ] || old=/dev/null
+		git --no-pager diff --no-index --no-prefix --color="$1" "$old" "$after/$file"
+	done
+}
+if [ -t 1 ]; then
+	show always | LESS=${LESS-FR} ${PAGER:-$(command -v less || echo cat)}
+else
+	show never
+fi
 exit 0
