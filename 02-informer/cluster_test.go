@@ -26,7 +26,12 @@ import (
 	"example.com/client-go-workbook/internal/transcript"
 )
 
-func TestReadme(t *testing.T) { transcript.Test(t, "README.md") }
+func TestReadme(t *testing.T) {
+	transcript.Test(t, "README.md",
+		"scripts/kubectl delete deployment/nginx-deployment pod/web -n nginx --ignore-not-found",
+		"scripts/kubectl delete clusterrole/visitor clusterrolebinding/visitor --ignore-not-found",
+		"scripts/kubectl config delete-context visitor; scripts/kubectl config delete-user visitor")
+}
 
 // TestMain lets the test program be the chapter's program, too.
 func TestMain(m *testing.M) {

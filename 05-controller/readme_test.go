@@ -6,4 +6,9 @@ import (
 	"example.com/client-go-workbook/internal/transcript"
 )
 
-func TestReadme(t *testing.T) { transcript.Test(t, "README.md") }
+func TestReadme(t *testing.T) {
+	transcript.Test(t, "README.md",
+		"scripts/kubectl delete -f 05-controller/rbac.yaml --ignore-not-found",
+		"scripts/kubectl delete deployment/billing-db -n databases --ignore-not-found",
+		"scripts/kubectl delete configmap/orders -n databases --ignore-not-found; scripts/apply-samples.sh 5")
+}

@@ -23,6 +23,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -37,7 +38,10 @@ var update = flag.Bool("update", false, "rewrite the README's console output wit
 const nested = "README_TRANSCRIPT"
 
 // Test runs the README's console blocks on the workbook's cluster. Without a cluster, it skips.
-func Test(t *testing.T, readme string) {
+//
+// A README cleans up behind itself, but not if it fails halfway. What it may leave, undo takes away: shell commands,
+// which run first and last, and may fail.
+func Test(t *testing.T, readme string, undo ...string) {
 	t.Helper()
 	if os.Getenv(nested) != "" {
 		t.Skip("this is the README's own command")
@@ -66,7 +70,16 @@ func Test(t *testing.T, readme string) {
 		terminals: map[string]*terminal{},
 		edits:     map[int]edit{},
 	}
-	t.Cleanup(p.kill)
+	clean := func() {
+		for _, command := range undo {
+			shell := exec.Command("bash", "-c", command)
+			shell.Dir = p.root
+			_ = shell.Run()
+		}
+	}
+	clean()
+	t.Cleanup(clean)
+	t.Cleanup(p.kill) // first of the two
 	for _, s := range sections {
 		if len(s.blocks)+len(p.terminals) == 0 {
 			continue
