@@ -167,7 +167,7 @@ func TestKilledBetweenWrites(t *testing.T) {
 // then started again. It returns what there is in the end, and whether the controller got so far.
 func (w *world) liveAndDie(kubeconfig string, policy dbv1alpha1.DeletionPolicy, killAfter int) (result []string, killed bool) {
 	w.Helper()
-	volume := w.makeVolume("db-data")
+	defer w.makeVolume("db-data")()
 	first := w.start(kubeconfig, fmt.Sprintf("%s=%d", killAfterVar, killAfter))
 	// It is started again as soon as it has died, whatever the test is waiting for at that time.
 	var group sync.WaitGroup
@@ -199,9 +199,6 @@ func (w *world) liveAndDie(kubeconfig string, policy dbv1alpha1.DeletionPolicy, 
 	untilGone(w, "the DatabaseManager", w.databases.Get, "example")
 	if policy == dbv1alpha1.DeletionPolicyDelete {
 		until(w, "all is gone", func(context.Context) ([]string, error) { return w.everything(), nil }, func(all []string) bool { return len(all) == 0 })
-	}
-	if err := w.client.CoreV1().PersistentVolumes().Delete(context.Background(), volume, metav1.DeleteOptions{}); err != nil {
-		w.Error(err)
 	}
 	select {
 	case <-first.ended:
@@ -237,9 +234,13 @@ func (w *world) everything() (all []string) {
 	return all
 }
 
-// makeVolume makes a volume for a claim: the cluster may have nothing that does.
-func (w *world) makeVolume(claim string) string {
+// makeVolume makes a volume for a claim, if the cluster has nothing that does, such as a default StorageClass. The
+// function that it returns deletes it.
+func (w *world) makeVolume(claim string) (remove func()) {
 	w.Helper()
+	if classes := got(w.client.StorageV1().StorageClasses().List(w.Context(), metav1.ListOptions{}))(w); len(classes.Items) > 0 {
+		return func() {}
+	}
 	volume := got(w.client.CoreV1().PersistentVolumes().Create(w.Context(), &corev1.PersistentVolume{
 		ObjectMeta: metav1.ObjectMeta{Name: w.namespace},
 		Spec: corev1.PersistentVolumeSpec{
@@ -249,7 +250,11 @@ func (w *world) makeVolume(claim string) string {
 			PersistentVolumeSource: corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/tmp/" + w.namespace}},
 		},
 	}, metav1.CreateOptions{}))(w)
-	return volume.Name
+	return func() {
+		if err := w.client.CoreV1().PersistentVolumes().Delete(context.Background(), volume.Name, metav1.DeleteOptions{}); err != nil {
+			w.Error(err)
+		}
+	}
 }
 
 // TestLeaderKilled runs two replicas and kills the leader, then ends the other one in peace.

@@ -119,10 +119,7 @@ func TestTwoOfAType(t *testing.T) {
 func TestVolume(t *testing.T) {
 	w := newWorld(t)
 	w.run(w.config)
-	volume := w.makeVolume("db-data")
-	t.Cleanup(func() {
-		_ = w.client.CoreV1().PersistentVolumes().Delete(context.Background(), volume, metav1.DeleteOptions{})
-	})
+	defer w.makeVolume("db-data")()
 	w.make("example", func(s *dbv1alpha1.DatabaseManagerSpec) { s.StorageSize = new(resource.MustParse("1.5Gi")) })
 	d := w.untilReady("example", reasonReplicasReady)
 	claim := got(w.client.CoreV1().PersistentVolumeClaims(w.namespace).Get(t.Context(), "db-data", metav1.GetOptions{}))(w)
@@ -279,7 +276,7 @@ func TestForeignFields(t *testing.T) {
 	_, err := w.client.AppsV1().Deployments(w.namespace).Patch(t.Context(), "db", types.StrategicMergePatchType, []byte(`{
 		"metadata": {"annotations": {"somebody": "else"}, "labels": {"team": "dba"}},
 		"spec": {"minReadySeconds": 1, "template": {"spec": {"containers": [
-			{"name": "mysql", "env": [{"name": "TZ", "value": "Asia/Shanghai"}]}, {"name": "exporter", "image": "exporter:1.0.0", "resources": {"limits": {"memory": "64Mi"}}}]}}}}`),
+			{"name": "mysql", "env": [{"name": "TZ", "value": "Asia/Shanghai"}]}, {"name": "exporter", "image": "mysql:8.4.6", "command": ["sleep", "1d"], "resources": {"limits": {"memory": "64Mi"}}}]}}}}`),
 		metav1.PatchOptions{FieldManager: "somebody"})
 	if err != nil {
 		t.Fatal(err)

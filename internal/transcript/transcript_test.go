@@ -193,6 +193,7 @@ func TestMask(t *testing.T) {
 		"klog's header":     {"I1120 14:17:59.123456   12345 main.go:42] hello", "I1121 01:02:03.000000 7 main.go:7] hello"},
 		"columns":           {"nginx-1   1/1   Running   0   5s", "nginx-1  1/1  Running  0  12m  "},
 		"versions":          {"Kubernetes v1.37.1", "Kubernetes v1.37.0"},
+		"a pod's end":       {"DELETED    nginx/web resourceVersion 7 Running", "DELETED    nginx/web resourceVersion 812 Succeeded"},
 	}
 	for name, lines := range tests {
 		for _, line := range lines[1:] {
@@ -206,7 +207,7 @@ func TestMask(t *testing.T) {
 	for _, line := range []string{
 		"410 Gone", "HTTP 429", "after 3 event(s)", "from 3 to 5 replicas", "page 2 of 20, 500 objects",
 		"nginx-1", "nginx-deployment", "v1alpha1", "1/1 Running 0", "exit status 2", "#3 GET /api/v1/namespaces/nginx/pods?limit=500",
-		"node-000000", "nginx:1.28", "E2E 5 m",
+		"node-000000", "nginx:1.28", "E2E 5 m", "MODIFIED nginx/web Failed",
 	} {
 		if got := mask(line); got != line {
 			t.Errorf("%q is masked as %q", line, got)
