@@ -230,55 +230,9 @@ func (c *counter) count(word string) int {
 	return c.words[word]
 }
 
-// BenchmarkAgainstBlind has the controller work for 1,000 DatabaseManagers, and a program send the same writes blindly:
-// 200 each in turns, so that what else the machine does slows both.
-func BenchmarkAgainstBlind(b *testing.B) {
-	w := newBench(b)
-	var ours, blind time.Duration
-	for b.Loop() {
-		for range 5 {
-			made := w.make(1, 200)
-			blind += w.blind(made)
-			w.settled(made[0].Namespace)
-			made = w.make(1, 200)
-			took, _, _ := w.controlled(made[0].Namespace, 200)
-			ours += took
-		}
-	}
-	b.ReportMetric(0, "ns/op") // would count making the DatabaseManagers, too
-	b.ReportMetric(ours.Seconds()/float64(b.N), "s/1000-objects")
-	b.ReportMetric(blind.Seconds()/float64(b.N), "s/1000-objects-blind")
-	b.ReportMetric(ours.Seconds()/blind.Seconds(), "ours/blind")
-}
-
-// BenchmarkObjects has the controller work for 1,000 DatabaseManagers and for 10,000, then look at all of them ten times
-// with nothing to do. The growth is what 10,000 take against 1,000. They are 100 to a namespace: for each Deployment,
-// Kubernetes' own controller looks at all ReplicaSets of its namespace, which would be most of what is measured.
-func BenchmarkObjects(b *testing.B) {
-	var took, memory [2]float64
-	for i, n := range []int{1000, 10000} {
-		b.Run(fmt.Sprintf("objects=%d", n), func(b *testing.B) {
-			w := newBench(b)
-			var requests int
-			for b.Loop() {
-				w.alone()
-				w.make(n/100, 100)
-				time, bytes, sent := w.controlled(metav1.NamespaceAll, n)
-				took[i], memory[i], requests = time.Seconds(), bytes, sent
-			}
-			b.ReportMetric(0, "ns/op")
-			b.ReportMetric(took[i], "s")
-			b.ReportMetric(memory[i], "B/object")
-			b.ReportMetric(float64(requests), "requests-of-10-resyncs")
-			if i == 1 && took[0] > 0 {
-				b.ReportMetric(took[1]/took[0], "growth-of-time")
-				b.ReportMetric(memory[1]*10/memory[0], "growth-of-memory")
-			}
-		})
-	}
-}
-
-// BenchmarkLatency applies 200 DatabaseManagers, one after the other, with a controller and a server that have nothing
+// BenchmarkLatency comes first: what the others leave behind, the server is deleting long after they have ended.
+//
+// It applies 200 DatabaseManagers, one after the other, with a controller and a server that have nothing
 // else to do. It reports how long it takes from the server's answer to that until its answer to the controller about
 // the Deployment, and for comparison how long a bare Create of a Deployment takes until the answer, in turns.
 func BenchmarkLatency(b *testing.B) {
@@ -329,6 +283,54 @@ func BenchmarkLatency(b *testing.B) {
 		b.ReportMetric(float64(times[len(times)*99/100].Microseconds())/1000, "ms-p99"+name)
 	}
 	b.ReportMetric(float64(ours[len(ours)/2])/float64(bare[len(bare)/2]), "p50/p50-bare")
+}
+
+// BenchmarkAgainstBlind has the controller work for 1,000 DatabaseManagers, and a program send the same writes blindly:
+// 200 each in turns, so that what else the machine does slows both.
+func BenchmarkAgainstBlind(b *testing.B) {
+	w := newBench(b)
+	var ours, blind time.Duration
+	for b.Loop() {
+		for range 5 {
+			made := w.make(1, 200)
+			blind += w.blind(made)
+			w.settled(made[0].Namespace)
+			made = w.make(1, 200)
+			took, _, _ := w.controlled(made[0].Namespace, 200)
+			ours += took
+		}
+	}
+	b.ReportMetric(0, "ns/op") // would count making the DatabaseManagers, too
+	b.ReportMetric(ours.Seconds()/float64(b.N), "s/1000-objects")
+	b.ReportMetric(blind.Seconds()/float64(b.N), "s/1000-objects-blind")
+	b.ReportMetric(ours.Seconds()/blind.Seconds(), "ours/blind")
+}
+
+// BenchmarkObjects has the controller work for 1,000 DatabaseManagers and for 10,000, then look at all of them ten times
+// with nothing to do. The growth is what 10,000 take against 1,000. They are 100 to a namespace: for each Deployment,
+// Kubernetes' own controller looks at all ReplicaSets of its namespace, which would be most of what is measured.
+func BenchmarkObjects(b *testing.B) {
+	var took, memory [2]float64
+	for i, n := range []int{1000, 10000} {
+		b.Run(fmt.Sprintf("objects=%d", n), func(b *testing.B) {
+			w := newBench(b)
+			var requests int
+			for b.Loop() {
+				w.alone()
+				w.make(n/100, 100)
+				time, bytes, sent := w.controlled(metav1.NamespaceAll, n)
+				took[i], memory[i], requests = time.Seconds(), bytes, sent
+			}
+			b.ReportMetric(0, "ns/op")
+			b.ReportMetric(took[i], "s")
+			b.ReportMetric(memory[i], "B/object")
+			b.ReportMetric(float64(requests), "requests-of-10-resyncs")
+			if i == 1 && took[0] > 0 {
+				b.ReportMetric(took[1]/took[0], "growth-of-time")
+				b.ReportMetric(memory[1]*10/memory[0], "growth-of-memory")
+			}
+		})
+	}
 }
 
 // quiet waits until Kubernetes is through with a Deployment, and the controller with what came of it.
