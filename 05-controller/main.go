@@ -93,6 +93,7 @@ func run(ctx context.Context, config *rest.Config, s settings, out *printer) err
 	}
 
 	ctx, refuse := context.WithCancelCause(ctx)
+	defer refuse(nil)
 	// The stores go on during the drain, and end after it.
 	informing, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	// A factory has one selection for all its informers. We want some of the ConfigMaps, but all Deployments: one

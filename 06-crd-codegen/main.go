@@ -95,6 +95,7 @@ func run(ctx context.Context, config *rest.Config, s settings, out *printer) err
 	}
 
 	ctx, refuse := context.WithCancelCause(ctx)
+	defer refuse(nil)
 	// The stores go on during the drain, and end after it.
 	informing, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	wishes := newDatabaseFactory(databases, selection{namespace: s.namespace, labels: labels.Everything(), resync: s.resync})
