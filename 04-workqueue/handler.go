@@ -23,7 +23,7 @@ type printer struct {
 // behind it waiting, a queue has as many workers as one likes.
 //
 // Names, not objects: until a worker gets to it the object may have changed again, and the store has the newest.
-func podHandler(p *printer, queue workqueue.TypedRateLimitingInterface[cache.ObjectName]) cache.TypedResourceEventHandler[*corev1.Pod] {
+func podHandler(p *printer, queue workqueue.TypedInterface[cache.ObjectName]) cache.TypedResourceEventHandler[*corev1.Pod] {
 	return coreinformers.PodHandlerFuncs{
 		AddFunc: func(pod *corev1.Pod) {
 			name := cache.MetaObjectToName(pod)

@@ -18,7 +18,7 @@ type printer struct {
 }
 
 // configMapHandler puts the names of ConfigMaps into the queue.
-func configMapHandler(queue workqueue.TypedRateLimitingInterface[cache.ObjectName]) cache.TypedResourceEventHandler[*corev1.ConfigMap] {
+func configMapHandler(queue workqueue.TypedInterface[cache.ObjectName]) cache.TypedResourceEventHandler[*corev1.ConfigMap] {
 	return coreinformers.ConfigMapHandlerFuncs{
 		AddFunc:    func(configMap *corev1.ConfigMap) { queue.Add(cache.MetaObjectToName(configMap)) },
 		UpdateFunc: func(_, configMap *corev1.ConfigMap) { queue.Add(cache.MetaObjectToName(configMap)) },
@@ -28,7 +28,7 @@ func configMapHandler(queue workqueue.TypedRateLimitingInterface[cache.ObjectNam
 
 // deploymentHandler puts the names of Deployments' owners into the same queue: what changes in the world matters
 // as much as what changes in the wish. That is how a Deployment that somebody else deletes comes back.
-func deploymentHandler(queue workqueue.TypedRateLimitingInterface[cache.ObjectName]) cache.TypedResourceEventHandler[*appsv1.Deployment] {
+func deploymentHandler(queue workqueue.TypedInterface[cache.ObjectName]) cache.TypedResourceEventHandler[*appsv1.Deployment] {
 	addOwner := func(deployment *appsv1.Deployment) {
 		if owner, ok := ownerOf(deployment); ok {
 			queue.Add(owner)
@@ -41,7 +41,7 @@ func deploymentHandler(queue workqueue.TypedRateLimitingInterface[cache.ObjectNa
 			addOwner(deployment)
 		},
 		DeleteFunc: func(deleted appsinformers.DeletedDeployment) {
-			if deleted.OptionalObj != nil { // a tombstone has the Deployment as it was last seen
+			if deleted.OptionalObj != nil { // a tombstone has the Deployment as last seen, if it was
 				addOwner(deleted.OptionalObj)
 			}
 		},
