@@ -9,19 +9,15 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
 
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 )
 
-// client is what apply needs of a clientset's client for objects O with apply configurations A.
+// client is what is needed of a clientset's client for objects O with apply configurations A.
 type client[O, A any] interface {
 	Get(ctx context.Context, name string, options metav1.GetOptions) (O, error)
-	Apply(ctx context.Context, want A, options metav1.ApplyOptions) (O, error)
-}
-
-// lister is what it needs of a lister.
-type lister[O any] interface {
-	Get(name string) (O, error)
+	Apply(ctx context.Context, desired A, options metav1.ApplyOptions) (O, error)
 }
 
 // object is a pointer to an API object.
@@ -30,75 +26,109 @@ type object interface {
 	comparable
 }
 
-// applyConfiguration is an apply configuration A: an object of which only the fields are set that somebody wants.
+// applyConfiguration is a pointer to an apply configuration A: an object of which only the fields are set that
+// somebody has an opinion on.
 type applyConfiguration[A any] interface {
+	comparable
 	WithUID(types.UID) A
 	WithResourceVersion(string) A
 }
 
-// kind has what differs from one kind of children to the next.
-type kind[O object, A applyConfiguration[A]] struct {
-	name    string
-	lister  lister[O]
-	client  client[O, A]
-	extract func(have O, manager string) (A, error) // the fields of have that the manager has set
+// child is a kind of child.
+type child interface {
+	apply(ctx context.Context, c *Controller, d *dbv1alpha1.DatabaseManager) (metav1.Object, error)
+	release(ctx context.Context, c *Controller, d *dbv1alpha1.DatabaseManager) error
+	watch(c *Controller, databases cache.TypedIndexer[*dbv1alpha1.DatabaseManager]) error
 }
 
-// apply brings a child in line with what is wanted, and returns it. What is wanted may depend on what there is.
-//
-// It sends nothing if the fields that the API server knows as ours are the wanted ones, no more and no less, and have
-// the wanted values. Whoever changes one of them takes it over, so that change is seen here and undone. Fields that
-// we never set are not looked at: they are others' to set.
-func (k kind[O, A]) apply(ctx context.Context, c *Controller, d *dbv1alpha1.DatabaseManager, name string, want func(have O) A) (O, error) {
-	var none O
-	options := metav1.ApplyOptions{FieldManager: fieldManager, Force: true} // our fields are ours, whoever has changed them
+// childKind is a child whose objects are O. Its fields are what differs from one kind to the next.
+type childKind[O object, A applyConfiguration[A]] struct {
+	kind     string
+	suffix   string // added to spec.deploymentName, makes the name
+	informer cache.TypedSharedIndexInformer[O]
+	clientIn func(namespace string) client[O, A]
+	extract  func(existing O, manager string) (A, error)       // the fields of existing that the manager has set
+	desired  func(d *dbv1alpha1.DatabaseManager, existing O) A // existing is nil if there is none; the result, if none is wanted
+}
 
-	have, err := k.lister.Get(name)
-	if apierrors.IsNotFound(err) {
+// newChild returns a child. C is the type of the kind's typed client: Go finds O and A by the other arguments.
+func newChild[O object, A applyConfiguration[A], C client[O, A]](
+	kind, suffix string,
+	informer cache.TypedSharedIndexInformer[O],
+	clientIn func(namespace string) C,
+	extract func(existing O, manager string) (A, error),
+	desired func(d *dbv1alpha1.DatabaseManager, existing O) A,
+) child {
+	return childKind[O, A]{kind, suffix, informer, func(namespace string) client[O, A] { return clientIn(namespace) }, extract, desired}
+}
+
+// apply brings a child in line with what is desired, and returns it, or nil if none is desired.
+//
+// It sends nothing if the fields that the API server knows as ours are the desired ones, no more and no less, and have
+// the desired values. Whoever changes one of them takes it over, so that change is seen here and undone. Fields that
+// we never set are not looked at: they are others' to set.
+func (k childKind[O, A]) apply(ctx context.Context, c *Controller, d *dbv1alpha1.DatabaseManager) (metav1.Object, error) {
+	var existing O
+	var none A
+	client, name := k.clientIn(d.Namespace), d.Spec.DeploymentName+k.suffix
+	stored, exists, err := k.informer.GetStore().GetByKey(d.Namespace + "/" + name)
+	if err != nil {
+		return nil, err
+	}
+	if exists {
+		existing = stored.(O)
+	}
+	desired := k.desired(d, existing)
+	if desired == none {
+		return nil, nil
+	}
+	options := metav1.ApplyOptions{FieldManager: fieldManager, Force: true} // our fields are ours, whoever has changed them
+	if !exists {
 		// Apply would also write onto an object that our store doesn't have: one that is too new, or without our label
 		// because it's somebody else's. No object has a version so old, so this can only create.
-		have, err = k.client.Apply(ctx, want(none).WithResourceVersion("1"), options)
+		created, err := client.Apply(ctx, desired.WithResourceVersion("1"), options)
 		if err == nil {
-			c.wrote(d, k.name, have, "CREATED")
-			return have, nil
+			c.wrote(d, k.kind, created, "CREATED")
+			return created, nil
 		}
 		if !apierrors.IsConflict(err) {
-			return none, fmt.Errorf("creating %s %s: %w", k.name, name, err)
+			return nil, fmt.Errorf("creating %s %s: %w", k.kind, name, err)
 		}
-		have, err = k.client.Get(ctx, name, metav1.GetOptions{})
-	}
-	if err != nil {
-		return none, fmt.Errorf("reading %s %s: %w", k.name, name, err)
-	}
-	if !belongsTo(have, d) {
-		if owner := metav1.GetControllerOfNoCopy(have); owner != nil && owner.Kind == "DatabaseManager" && owner.Name == d.Name {
-			return none, fmt.Errorf("%s %s is still that of an earlier DatabaseManager: %w", k.name, name, errStale)
+		existing, err = client.Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return nil, fmt.Errorf("reading %s %s: %w", k.kind, name, err)
 		}
-		return none, nameConflict{kind: k.name, name: name}
+		desired = k.desired(d, existing)
 	}
-	owned, err := k.extract(have, fieldManager)
+	if !belongsTo(existing, d) {
+		if owner := metav1.GetControllerOfNoCopy(existing); owner != nil && owner.Kind == "DatabaseManager" && owner.Name == d.Name {
+			return nil, fmt.Errorf("%s %s is still that of an earlier DatabaseManager: %w", k.kind, name, errStale)
+		}
+		return nil, nameConflict{kind: k.kind, name: name}
+	}
+	owned, err := k.extract(existing, fieldManager)
 	if err != nil {
-		return none, fmt.Errorf("reading the owned fields of %s %s: %w", k.name, name, err)
+		return nil, fmt.Errorf("reading the owned fields of %s %s: %w", k.kind, name, err)
 	}
-	if equality.Semantic.DeepEqual(owned, want(have)) {
-		return have, nil
+	if equality.Semantic.DeepEqual(owned, desired) {
+		return existing, nil
 	}
 	// With the UID: not onto another object that has got this name in the meantime.
-	made, err := k.client.Apply(ctx, want(have).WithUID(have.GetUID()), options)
+	applied, err := client.Apply(ctx, desired.WithUID(existing.GetUID()), options)
 	if err != nil {
-		return none, fmt.Errorf("updating %s %s: %w", k.name, name, err)
+		return nil, fmt.Errorf("updating %s %s: %w", k.kind, name, err)
 	}
-	c.wrote(d, k.name, made, "APPLIED")
-	return made, nil
+	c.wrote(d, k.kind, applied, "APPLIED")
+	return applied, nil
 }
 
-// belongsTo tells whether an object is a child of d. If somebody has removed the owner reference it still is, but
+// belongsTo reports whether an object is a child of d. If somebody has removed the owner reference it still is, but
 // not if they have put another in its place.
-func belongsTo(have metav1.Object, d *dbv1alpha1.DatabaseManager) bool {
-	if owner := metav1.GetControllerOfNoCopy(have); owner != nil {
+func belongsTo(existing metav1.Object, d *dbv1alpha1.DatabaseManager) bool {
+	if owner := metav1.GetControllerOfNoCopy(existing); owner != nil {
 		return owner.UID == d.UID // not the name, which could be that of an earlier DatabaseManager
 	}
-	return have.GetLabels()[databaseLabel] == string(d.UID)
+	return existing.GetLabels()[databaseLabel] == string(d.UID)
 }
 
 // errStale means that what was seen is on its way out. A later look finds it better.

@@ -96,13 +96,13 @@ func (b *bench) blind(made []*dbv1alpha1.DatabaseManager) time.Duration {
 	b.each(len(made), func(i int) error {
 		d := made[i]
 		core, namespace := b.client.CoreV1(), d.Namespace
-		if _, err := core.Secrets(namespace).Apply(b.Context(), wantSecret(d, nil), options); err != nil {
+		if _, err := core.Secrets(namespace).Apply(b.Context(), desiredSecret(d, nil), options); err != nil {
 			return err
 		}
-		if _, err := b.client.AppsV1().Deployments(namespace).Apply(b.Context(), wantDeployment(d), options); err != nil {
+		if _, err := b.client.AppsV1().Deployments(namespace).Apply(b.Context(), desiredDeployment(d, nil), options); err != nil {
 			return err
 		}
-		if _, err := core.Services(namespace).Apply(b.Context(), wantService(d), options); err != nil {
+		if _, err := core.Services(namespace).Apply(b.Context(), desiredService(d, nil), options); err != nil {
 			return err
 		}
 		condition := func(name string) *metav1ac.ConditionApplyConfiguration {
@@ -267,7 +267,7 @@ func BenchmarkLatency(b *testing.B) {
 			ours, whole = append(ours, time.Since(applied)), append(whole, time.Since(start))
 			w.quiet(c, namespace, name)
 
-			object := deploymentOf(wantDeployment(d), name+"-bare")
+			object := deploymentOf(desiredDeployment(d, nil), name+"-bare")
 			start = time.Now()
 			if _, err := deployments.Create(b.Context(), object, metav1.CreateOptions{}); err != nil {
 				b.Fatal(err)

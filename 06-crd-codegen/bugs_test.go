@@ -161,11 +161,10 @@ func TestBugOneCacheWaitedFor(t *testing.T) {
 		})
 		c, stop := startController(t, client, databases, "", 1, io.Discard)
 		time.Sleep(time.Minute)
-		informer := c.world.Apps().V1().Deployments()
-		if _, err := c.lister.DatabaseManagers("x").Get("example"); err != nil {
+		if _, err := c.databaseLister.DatabaseManagers("x").Get("example"); err != nil {
 			t.Error("the DatabaseManagers are not there")
 		}
-		if _, err := informer.Lister().Deployments("x").Get("db"); !apierrors.IsNotFound(err) {
+		if _, err := c.deploymentLister.Deployments("x").Get("db"); !apierrors.IsNotFound(err) {
 			t.Errorf("article: got %v, want a Deployment that exists not to be found", err)
 		}
 		if n := c.syncs.Load(); n != 0 {

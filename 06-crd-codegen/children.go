@@ -10,6 +10,8 @@ import (
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
 
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 )
@@ -43,6 +45,20 @@ var systems = map[dbv1alpha1.DatabaseType]system{
 // port is the TCP port of both systems.
 const port = 3306
 
+// childrenOf returns the kinds of children, in the order in which they are created: pods cannot start without the
+// Secret and the claim. Creating, watching and releasing them follow from this list. A kind more is one more entry here,
+// and its permissions in rbac.yaml.
+func childrenOf(client kubernetes.Interface, factory informers.SharedInformerFactory) []child {
+	core, apps := client.CoreV1(), client.AppsV1()
+	coreInformers, appsInformers := factory.Core().V1(), factory.Apps().V1()
+	return []child{
+		newChild("Secret", secretSuffix, coreInformers.Secrets().TypedInformer(), core.Secrets, corev1ac.ExtractSecret, desiredSecret),
+		newChild("PersistentVolumeClaim", claimSuffix, coreInformers.PersistentVolumeClaims().TypedInformer(), core.PersistentVolumeClaims, corev1ac.ExtractPersistentVolumeClaim, desiredClaim),
+		newChild("Deployment", "", appsInformers.Deployments().TypedInformer(), apps.Deployments, appsv1ac.ExtractDeployment, desiredDeployment),
+		newChild("Service", "", coreInformers.Services().TypedInformer(), core.Services, corev1ac.ExtractService, desiredService),
+	}
+}
+
 func selectorOf(d *dbv1alpha1.DatabaseManager) map[string]string {
 	return map[string]string{databaseLabel: string(d.UID)}
 }
@@ -71,12 +87,12 @@ func ownersOf(d *dbv1alpha1.DatabaseManager) []*metav1ac.OwnerReferenceApplyConf
 	}
 }
 
-// wantSecret is the Secret with the root password: a random one when there is no Secret yet, and later always the
+// desiredSecret is the Secret with the root password: a random one when there is no Secret yet, and later always the
 // one that's in it. It is immutable, so that the API server keeps the promise that it is never rewritten, to us too.
-func wantSecret(d *dbv1alpha1.DatabaseManager, have *corev1.Secret) *corev1ac.SecretApplyConfiguration {
+func desiredSecret(d *dbv1alpha1.DatabaseManager, existing *corev1.Secret) *corev1ac.SecretApplyConfiguration {
 	password := []byte(rand.Text())
-	if have != nil && have.Data["password"] != nil {
-		password = have.Data["password"]
+	if existing != nil && existing.Data["password"] != nil {
+		password = existing.Data["password"]
 	}
 	return corev1ac.Secret(d.Spec.DeploymentName+secretSuffix, d.Namespace).
 		WithLabels(labelsOf(d)).
@@ -86,7 +102,11 @@ func wantSecret(d *dbv1alpha1.DatabaseManager, have *corev1.Secret) *corev1ac.Se
 		WithData(map[string][]byte{"password": password})
 }
 
-func wantClaim(d *dbv1alpha1.DatabaseManager) *corev1ac.PersistentVolumeClaimApplyConfiguration {
+// desiredClaim is the PersistentVolumeClaim, or nil if no storage is asked for.
+func desiredClaim(d *dbv1alpha1.DatabaseManager, _ *corev1.PersistentVolumeClaim) *corev1ac.PersistentVolumeClaimApplyConfiguration {
+	if d.Spec.StorageSize == nil {
+		return nil
+	}
 	return corev1ac.PersistentVolumeClaim(d.Spec.DeploymentName+claimSuffix, d.Namespace).
 		WithLabels(labelsOf(d)).
 		WithOwnerReferences(ownersOf(d)...).
@@ -96,10 +116,10 @@ func wantClaim(d *dbv1alpha1.DatabaseManager) *corev1ac.PersistentVolumeClaimApp
 				WithRequests(corev1.ResourceList{corev1.ResourceStorage: *d.Spec.StorageSize})))
 }
 
-// wantService is the Service. It is headless: its name stands for the pods themselves, since each has a database of
+// desiredService is the Service. It is headless: its name stands for the pods themselves, since each has a database of
 // its own, and an address that leads to any of them would be of no use. It also spares the API server the search for
 // such an address, which counts all that are taken for each new one.
-func wantService(d *dbv1alpha1.DatabaseManager) *corev1ac.ServiceApplyConfiguration {
+func desiredService(d *dbv1alpha1.DatabaseManager, _ *corev1.Service) *corev1ac.ServiceApplyConfiguration {
 	return corev1ac.Service(d.Spec.DeploymentName, d.Namespace).
 		WithLabels(labelsOf(d)).
 		WithOwnerReferences(ownersOf(d)...).
@@ -113,8 +133,8 @@ func wantService(d *dbv1alpha1.DatabaseManager) *corev1ac.ServiceApplyConfigurat
 				WithTargetPort(intstr.FromString("database"))))
 }
 
-// wantDeployment is the Deployment. The pods are what the Pod Security level "restricted" accepts.
-func wantDeployment(d *dbv1alpha1.DatabaseManager) *appsv1ac.DeploymentApplyConfiguration {
+// desiredDeployment is the Deployment. The pods are what the Pod Security level "restricted" accepts.
+func desiredDeployment(d *dbv1alpha1.DatabaseManager, _ *appsv1.Deployment) *appsv1ac.DeploymentApplyConfiguration {
 	system := systems[d.Spec.Dbtype]
 	version := d.Spec.Version
 	if version == "" {

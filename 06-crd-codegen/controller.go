@@ -7,13 +7,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
+	appslisters "k8s.io/client-go/listers/apps/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/workqueue"
@@ -27,13 +27,14 @@ import (
 
 // Controller makes what each DatabaseManager asks for, and keeps it so.
 type Controller struct {
-	client    kubernetes.Interface
-	databases versioned.Interface
-	lister    dblisters.DatabaseManagerLister
-	world     informers.SharedInformerFactory // of the children
-	written   written
-	queue     workqueue.TypedRateLimitingInterface[cache.ObjectName]
-	informers []cache.DoneChecker // done when the handlers that fill the queue have seen the first lists
+	databases        versioned.Interface // for writing; what it reads is in the stores
+	databaseLister   dblisters.DatabaseManagerLister
+	deploymentLister appslisters.DeploymentLister
+	children         []child
+	written          written
+	queue            workqueue.TypedRateLimitingInterface[cache.ObjectName]
+	informers        []cache.SharedInformer
+	hasSynced        []cache.DoneChecker // done when the handlers that fill the queue have seen the first lists
 
 	syncHandler func(context.Context, cache.ObjectName) error // reconcile
 	backoff     *backoff
@@ -48,45 +49,57 @@ type Controller struct {
 }
 
 // NewController returns a controller whose informers are still to be started.
-func NewController(client kubernetes.Interface, databases versioned.Interface, world informers.SharedInformerFactory, wishes dbinformers.SharedInformerFactory, recorder record.EventRecorder, out *printer) (*Controller, error) {
-	informer := wishes.Coolops().V1alpha1().DatabaseManagers()
+func NewController(
+	client kubernetes.Interface,
+	databases versioned.Interface,
+	childInformers informers.SharedInformerFactory,
+	databaseInformers dbinformers.SharedInformerFactory,
+	recorder record.EventRecorder,
+	out *printer,
+) (*Controller, error) {
+	informer := databaseInformers.Coolops().V1alpha1().DatabaseManagers()
 	retries := newBackoff()
 	c := &Controller{
-		client:    client,
-		databases: databases,
-		lister:    informer.Lister(),
-		world:     world,
-		written:   written{stores: map[string]cache.Store{}, versions: map[cache.ObjectName]map[string]string{}},
-		queue:     workqueue.NewTypedRateLimitingQueueWithConfig(retries, workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{Name: queueName}),
-		backoff:   retries,
-		slowRetry: 30 * time.Second,
-		drainFor:  20 * time.Second,
-		recorder:  recorder,
-		out:       out,
+		databases:        databases,
+		databaseLister:   informer.Lister(),
+		deploymentLister: childInformers.Apps().V1().Deployments().Lister(),
+		children:         childrenOf(client, childInformers),
+		written:          written{stores: map[string]cache.Store{}, versions: map[cache.ObjectName]map[string]string{}},
+		queue:            workqueue.NewTypedRateLimitingQueueWithConfig(retries, workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{Name: queueName}),
+		backoff:          retries,
+		slowRetry:        30 * time.Second,
+		drainFor:         20 * time.Second,
+		recorder:         recorder,
+		out:              out,
 	}
 	c.syncHandler = c.reconcile
 
 	if err := informer.TypedInformer().AddTypedIndexers(deploymentNameIndex); err != nil {
 		return nil, err
 	}
-	w := waker{databases: informer.TypedInformer().GetTypedIndexer(), queue: c.queue}
-	core := world.Core().V1()
-	return c, errors.Join(
-		watch(c, "DatabaseManager", informer.TypedInformer(), databaseHandler(c.queue)),
-		watch(c, "Deployment", world.Apps().V1().Deployments().TypedInformer(), childHandler[*appsv1.Deployment](w, "")),
-		watch(c, "Service", core.Services().TypedInformer(), childHandler[*corev1.Service](w, "")),
-		watch(c, "Secret", core.Secrets().TypedInformer(), childHandler[*corev1.Secret](w, secretSuffix)),
-		watch(c, "PersistentVolumeClaim", core.PersistentVolumeClaims().TypedInformer(), childHandler[*corev1.PersistentVolumeClaim](w, claimSuffix)),
-	)
+	if err := addHandler(c, "DatabaseManager", informer.TypedInformer(), databaseHandler(c.queue)); err != nil {
+		return nil, err
+	}
+	for _, child := range c.children {
+		if err := child.watch(c, informer.TypedInformer().GetTypedIndexer()); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
 }
 
-// watch has the events of an informer handled.
-func watch[T cache.Object](c *Controller, kind string, informer cache.TypedSharedIndexInformer[T], handler cache.TypedResourceEventHandler[T]) error {
+func (k childKind[O, A]) watch(c *Controller, databases cache.TypedIndexer[*dbv1alpha1.DatabaseManager]) error {
+	return addHandler(c, k.kind, k.informer, k.childHandler(databases, c.queue))
+}
+
+// addHandler has a handler called at the events of an informer.
+func addHandler[O object](c *Controller, kind string, informer cache.TypedSharedIndexInformer[O], handler cache.TypedResourceEventHandler[O]) error {
 	registration, err := informer.AddTypedEventHandler(handler)
 	if err != nil {
 		return err
 	}
-	c.informers = append(c.informers, registration.HasSyncedChecker())
+	c.informers = append(c.informers, informer)
+	c.hasSynced = append(c.hasSynced, registration.HasSyncedChecker())
 	c.written.stores[kind] = informer.GetStore()
 	return nil
 }
@@ -102,7 +115,7 @@ func (c *Controller) Run(ctx, work context.Context, workers int) {
 	work, cut := context.WithCancel(work)
 	defer cut()
 	// All lists: with one store still empty, its objects would be taken for missing.
-	if !cache.WaitFor(ctx, "", c.informers...) {
+	if !cache.WaitFor(ctx, "", c.hasSynced...) {
 		cut() // Ctrl-C came first
 	}
 	var group sync.WaitGroup
@@ -170,8 +183,8 @@ func (c *Controller) handleErr(err error, key cache.ObjectName) {
 }
 
 // wrote tells of a write: people, and the next sync, which has to see it.
-func (c *Controller) wrote(d *dbv1alpha1.DatabaseManager, kind string, made metav1.Object, word string) {
+func (c *Controller) wrote(d *dbv1alpha1.DatabaseManager, kind string, applied metav1.Object, word string) {
 	c.writes.Add(1)
-	c.written.add(d, kind, made)
-	c.out.line(word, "%s %s/%s for DatabaseManager %s", kind, made.GetNamespace(), made.GetName(), d.Name)
+	c.written.add(d, kind, applied)
+	c.out.line(word, "%s %s/%s for DatabaseManager %s", kind, applied.GetNamespace(), applied.GetName(), d.Name)
 }

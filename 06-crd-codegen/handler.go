@@ -27,35 +27,27 @@ func databaseHandler(queue workqueue.TypedInterface[cache.ObjectName]) cache.Typ
 	}
 }
 
-// waker puts the names of those DatabaseManagers into the queue that a child is there for.
-type waker struct {
-	databases cache.TypedIndexer[*dbv1alpha1.DatabaseManager]
-	queue     workqueue.TypedInterface[cache.ObjectName]
-}
-
-// wake finds them by the name that they ask for, not by the child's owner reference as in chapter 5. So they also hear
-// that somebody has removed the reference; and where two ask for one name, the second hears that the first's child
-// is gone.
-func (w waker) wake(child cache.ObjectName, suffix string) {
-	name, ok := strings.CutSuffix(child.Name, suffix)
-	if !ok {
-		return
+// childHandler puts the DatabaseManagers into the queue that a child is there for.
+func (k childKind[O, A]) childHandler(databases cache.TypedIndexer[*dbv1alpha1.DatabaseManager], queue workqueue.TypedInterface[cache.ObjectName]) cache.TypedResourceEventHandler[O] {
+	// By the name that they ask for, not by the child's owner reference as in chapter 5. So they are also enqueued
+	// when somebody has removed the reference; and where two ask for one name, the second when the first's child is gone.
+	enqueueOwners := func(child cache.ObjectName) {
+		name, ok := strings.CutSuffix(child.Name, k.suffix)
+		if !ok {
+			return
+		}
+		owners, err := databases.ByTypedIndex(byDeploymentName, child.Namespace+"/"+name)
+		if err != nil {
+			panic(err) // there is no such index
+		}
+		for _, d := range owners {
+			queue.Add(cache.MetaObjectToName(d))
+		}
 	}
-	asking, err := w.databases.ByTypedIndex(byDeploymentName, child.Namespace+"/"+name)
-	if err != nil {
-		panic(err) // there is no such index
-	}
-	for _, d := range asking {
-		w.queue.Add(cache.MetaObjectToName(d))
-	}
-}
-
-// childHandler is for children whose names are the Deployment's with a suffix.
-func childHandler[T cache.Object](w waker, suffix string) cache.TypedResourceEventHandler[T] {
-	return cache.TypedResourceEventHandlerFuncs[T]{
-		AddFunc:    func(child T) { w.wake(cache.NewObjectName(child.GetNamespace(), child.GetName()), suffix) },
-		UpdateFunc: func(_, child T) { w.wake(cache.NewObjectName(child.GetNamespace(), child.GetName()), suffix) },
-		DeleteFunc: func(deleted cache.DeletedObject[T]) { w.wake(deleted.GetObjectName(), suffix) },
+	return cache.TypedResourceEventHandlerFuncs[O]{
+		AddFunc:    func(child O) { enqueueOwners(cache.NewObjectName(child.GetNamespace(), child.GetName())) },
+		UpdateFunc: func(_, child O) { enqueueOwners(cache.NewObjectName(child.GetNamespace(), child.GetName())) },
+		DeleteFunc: func(deleted cache.DeletedObject[O]) { enqueueOwners(deleted.GetObjectName()) },
 	}
 }
 

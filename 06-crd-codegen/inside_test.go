@@ -21,21 +21,21 @@ import (
 func startController(t testing.TB, client kubernetes.Interface, databases versioned.Interface, namespace string, workers int, out io.Writer) (c *Controller, stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	wishes := newDatabaseFactory(databases, selection{namespace: namespace, labels: labels.Everything()})
-	world := newFactory(client, selection{namespace: namespace, labels: labels.SelectorFromSet(labels.Set{managedByLabel: fieldManager})})
-	c, err := NewController(client, databases, world, wishes, &record.FakeRecorder{}, &printer{out: out})
+	databaseInformers := newDatabaseFactory(databases, selection{namespace: namespace, labels: labels.Everything()})
+	childInformers := newFactory(client, selection{namespace: namespace, labels: labels.SelectorFromSet(labels.Set{managedByLabel: fieldManager})})
+	c, err := NewController(client, databases, childInformers, databaseInformers, &record.FakeRecorder{}, &printer{out: out})
 	if err != nil {
 		t.Fatal(err)
 	}
-	wishes.StartWithContext(ctx)
-	world.StartWithContext(ctx)
+	databaseInformers.StartWithContext(ctx)
+	childInformers.StartWithContext(ctx)
 	var group sync.WaitGroup
 	group.Go(func() { c.Run(ctx, context.WithoutCancel(ctx), workers) })
 	stop = func() {
 		cancel()
 		group.Wait()
-		wishes.Shutdown()
-		world.Shutdown()
+		databaseInformers.Shutdown()
+		childInformers.Shutdown()
 	}
 	t.Cleanup(stop)
 	return c, stop
@@ -54,7 +54,7 @@ func (w *world) inside(config *rest.Config) (c *Controller, resync func()) {
 
 func (c *Controller) resync(t testing.TB) {
 	t.Helper()
-	objects, err := c.lister.List(labels.Everything())
+	objects, err := c.databaseLister.List(labels.Everything())
 	if err != nil {
 		t.Fatal(err)
 	}

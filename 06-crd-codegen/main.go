@@ -4,7 +4,7 @@
 // the clients (pkg/generated) are generated. For each DatabaseManager the controller keeps a Deployment, a Service, a
 // Secret and maybe a volume claim as they should be, and tells in its status how things stand.
 //
-// Read in this order: pkg/apis, main.go, reconcile.go, children.go (what is wanted), apply.go (writing only what
+// Read in this order: pkg/apis, main.go, reconcile.go, children.go (which children, and their desired state), apply.go (writing only what
 // differs), status.go, release.go (the end of a DatabaseManager), written.go (the stores are behind), handler.go
 // and informer.go (who wakes whom). controller.go is chapter 5's, for more kinds; backoff.go, drain.go, election.go,
 // serve.go and watcherror.go are the same.
@@ -98,34 +98,32 @@ func run(ctx context.Context, config *rest.Config, s settings, out *printer) err
 	defer refuse(nil)
 	// The stores go on during the drain, and end after it.
 	informing, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	wishes := newDatabaseFactory(databases, selection{namespace: s.namespace, labels: labels.Everything(), resync: s.resync})
+	databaseInformers := newDatabaseFactory(databases, selection{namespace: s.namespace, labels: labels.Everything(), resync: s.resync})
 	// Only what we have made: the Deployments and above all the Secrets of others are none of our business.
 	ours := labels.SelectorFromSet(labels.Set{managedByLabel: fieldManager})
-	world := newFactory(clientset, selection{namespace: s.namespace, labels: ours})
-	defer wishes.Shutdown() // waits for the informers,
-	defer world.Shutdown()
+	childInformers := newFactory(clientset, selection{namespace: s.namespace, labels: ours})
+	defer databaseInformers.Shutdown() // waits for the informers,
+	defer childInformers.Shutdown()
 	defer cancel() // which this ends first
 
-	core := world.Core().V1()
-	if err := handleWatchErrors(out, refuse, wishes.Coolops().V1alpha1().DatabaseManagers().Informer(), world.Apps().V1().Deployments().Informer(),
-		core.Services().Informer(), core.Secrets().Informer(), core.PersistentVolumeClaims().Informer()); err != nil {
-		return err
-	}
 	broadcaster := record.NewBroadcaster(record.WithContext(informing))
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: clientset.CoreV1().Events("")})
 	// The generated scheme knows our kind. Client-go's does not, and events about it would be dropped.
 	recorder := broadcaster.NewRecorder(dbscheme.Scheme, corev1.EventSource{Component: fieldManager})
-	controller, err := NewController(clientset, databases, world, wishes, recorder, out)
+	controller, err := NewController(clientset, databases, childInformers, databaseInformers, recorder, out)
 	if err != nil {
 		return err
 	}
 	controller.drainFor = s.drainFor
+	if err := handleWatchErrors(out, refuse, controller.informers...); err != nil {
+		return err
+	}
 
 	watchdog := leaderelection.NewLeaderHealthzAdaptor(s.leaseDuration)
 	if s.listener != nil {
 		defer serve(s.listener, watchdog.Check, func() bool {
-			for _, informer := range controller.informers {
-				if !cache.IsDone(informer) {
+			for _, checker := range controller.hasSynced {
+				if !cache.IsDone(checker) {
 					return false
 				}
 			}
@@ -134,8 +132,8 @@ func run(ctx context.Context, config *rest.Config, s settings, out *printer) err
 		out.line("LISTENING", "http://%s", s.listener.Addr())
 	}
 
-	wishes.StartWithContext(informing)
-	world.StartWithContext(informing)
+	databaseInformers.StartWithContext(informing)
+	childInformers.StartWithContext(informing)
 	if !s.leaderElect {
 		controller.Run(ctx, context.WithoutCancel(ctx), s.workers)
 		return refusal(ctx)

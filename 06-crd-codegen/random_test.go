@@ -151,7 +151,7 @@ func (w *world) wrongEverywhere() (wrong []string, objects int) {
 		if d == nil {
 			continue
 		}
-		want := wantDeployment(d).Spec
+		want := desiredDeployment(d, nil).Spec
 		var container corev1.Container
 		for _, c := range o.Spec.Template.Spec.Containers {
 			if c.Name == string(d.Spec.Dbtype) {

@@ -252,7 +252,7 @@ func (w *world) wrong(d *dbv1alpha1.DatabaseManager, password []byte) string {
 			return fmt.Sprintf("%T: owners %v, labels %v", child, child.GetOwnerReferences(), child.GetLabels())
 		}
 	}
-	if *deployment.Spec.Replicas != replicasOf(d) || deployment.Spec.Template.Spec.Containers[0].Image != *wantDeployment(d).Spec.Template.Spec.Containers[0].Image {
+	if *deployment.Spec.Replicas != replicasOf(d) || deployment.Spec.Template.Spec.Containers[0].Image != *desiredDeployment(d, nil).Spec.Template.Spec.Containers[0].Image {
 		return fmt.Sprintf("Deployment %+v", deployment.Spec)
 	}
 	if service.Spec.Selector[databaseLabel] != string(d.UID) || len(service.Spec.Ports) != 1 {
