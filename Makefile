@@ -13,7 +13,7 @@ ifneq (,$(filter chapter diff samples,$(firstword $(MAKECMDGOALS))))
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help chapter diff samples cluster cluster-down cluster-status doctor test test-kind bench lint codegen verify-codegen
+.PHONY: help chapter diff samples cluster cluster-down cluster-status doctor test test-kind bench soak lint codegen verify-codegen
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1 /p' Makefile | while read -r name text; do printf '  %-15s %s\n' "$$name" "$$text"; done
@@ -44,6 +44,9 @@ test: ## run all tests on the local cluster, skipping none
 
 test-kind: ## run all tests on a kind cluster
 	@scripts/test.sh kind
+
+soak: ## run chapter 6 for an hour with everything failing, on a cluster of its own; DURATION=10m make soak
+	@WORKBOOK_SOAK=$(or $(DURATION),1h) go test ./06-crd-codegen -count=1 -run "^TestSoak$$" -v -timeout 24h
 
 bench: ## measure the figures that the text gives, on clusters of their own
 	@scripts/bench-cluster.sh

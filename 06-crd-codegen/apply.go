@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -102,7 +103,7 @@ func (k childKind[O, A]) apply(ctx context.Context, c *Controller, d *dbv1alpha1
 	}
 	if !belongsTo(existing, d) {
 		if owner := metav1.GetControllerOfNoCopy(existing); owner != nil && owner.Kind == "DatabaseManager" && owner.Name == d.Name {
-			return nil, fmt.Errorf("%s %s is still that of an earlier DatabaseManager: %w", k.kind, name, errStale)
+			return nil, waitingForDeletion{kind: k.kind, child: existing}
 		}
 		return nil, nameConflict{kind: k.kind, name: name}
 	}
@@ -133,6 +134,20 @@ func belongsTo(existing metav1.Object, d *dbv1alpha1.DatabaseManager) bool {
 
 // errStale means that what was seen is on its way out. A later look finds it better.
 var errStale = errors.New("seen too early")
+
+// waitingForDeletion is the error when a child of an earlier DatabaseManager of the same name is still there.
+type waitingForDeletion struct {
+	kind  string
+	child metav1.Object
+}
+
+func (e waitingForDeletion) Error() string {
+	text := fmt.Sprintf("waiting until the %s %s of an earlier DatabaseManager is deleted", e.kind, e.child.GetName())
+	if finalizers := e.child.GetFinalizers(); len(finalizers) > 0 {
+		text += "; its finalizers: " + strings.Join(finalizers, ", ")
+	}
+	return text
+}
 
 // nameConflict is the error when a child's name is taken.
 type nameConflict struct{ kind, name string }

@@ -31,6 +31,7 @@ type Controller struct {
 	databaseLister   dblisters.DatabaseManagerLister
 	deploymentLister appslisters.DeploymentLister
 	children         []child
+	pods             cache.TypedIndexer[*corev1.Pod]
 	written          written
 	queue            workqueue.TypedRateLimitingInterface[cache.ObjectName]
 	informers        []cache.SharedInformer
@@ -74,7 +75,7 @@ func NewController(
 	}
 	c.syncHandler = c.reconcile
 
-	if err := informer.TypedInformer().AddTypedIndexers(deploymentNameIndex); err != nil {
+	if err := informer.TypedInformer().AddTypedIndexers(databaseIndexes); err != nil {
 		return nil, err
 	}
 	if err := addHandler(c, "DatabaseManager", informer.TypedInformer(), databaseHandler(c.queue)); err != nil {
@@ -85,7 +86,7 @@ func NewController(
 			return nil, err
 		}
 	}
-	return c, nil
+	return c, c.watchPods(childInformers.Core().V1().Pods().TypedInformer(), informer.TypedInformer().GetTypedIndexer())
 }
 
 func (k childKind[O, A]) watch(c *Controller, databases cache.TypedIndexer[*dbv1alpha1.DatabaseManager]) error {
@@ -165,8 +166,8 @@ func (c *Controller) handleErr(err error, key cache.ObjectName) {
 		c.queue.AddAfter(key, c.slowRetry) // whose name it is we don't watch
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		c.queue.Forget(key) // nothing can be made there any more
-	case errors.Is(err, errStale):
-		c.queue.AddRateLimited(key) // no failure, and nothing to tell
+	case errors.Is(err, errStale) || errors.As(err, &waitingForDeletion{}):
+		c.queue.AddRateLimited(key) // no failure, and nothing to print
 	default:
 		c.queue.AddRateLimited(key)
 		if c.queue.ShuttingDown() {
@@ -178,7 +179,7 @@ func (c *Controller) handleErr(err error, key cache.ObjectName) {
 			c.out.line("AGAIN", "%s in %s: %v", key, delay, err)
 			return
 		}
-		c.out.line("RETRY", "%s attempt %d failed, next in %s: %v", key, attempt, delay, err)
+		c.out.line("RETRY", "%s attempt %d failed, next in %s: %s", key, attempt, delay, oneLine(err.Error()))
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned/fake"
+	"example.com/client-go-workbook/internal/podcause"
 )
 
 // TestOnFakes runs the whole controller without a cluster. The fakes have no garbage collector, no Deployment
@@ -82,13 +83,13 @@ func TestStatusOf(t *testing.T) {
 		ready, progressing string
 	}{
 		"seen and complete":     {deployment(appsv1.DeploymentStatus{ObservedGeneration: 3, Replicas: 1, UpdatedReplicas: 1, AvailableReplicas: 1}), "True ReplicasReady: 1 of 1 replicas are ready", "False Complete"},
-		"not seen yet":          {deployment(appsv1.DeploymentStatus{ObservedGeneration: 2, Replicas: 1, UpdatedReplicas: 1, AvailableReplicas: 1}), "False PodsNotReady: 1 of 1 replicas are ready, and not all of them as wanted yet", "True RollingOut"},
-		"an old one still runs": {deployment(appsv1.DeploymentStatus{ObservedGeneration: 3, Replicas: 1, AvailableReplicas: 1}), "False PodsNotReady: 1 of 1 replicas are ready, and not all of them as wanted yet", "True RollingOut"},
+		"not seen yet":          {deployment(appsv1.DeploymentStatus{ObservedGeneration: 2, Replicas: 1, UpdatedReplicas: 1, AvailableReplicas: 1}), "False PodsNotReady: 1 of 1 replicas are ready; rollout not complete", "True RollingOut"},
+		"an old one still runs": {deployment(appsv1.DeploymentStatus{ObservedGeneration: 3, Replicas: 1, AvailableReplicas: 1}), "False PodsNotReady: 1 of 1 replicas are ready; rollout not complete", "True RollingOut"},
 		"no progress":           {deployment(appsv1.DeploymentStatus{ObservedGeneration: 3, Conditions: []appsv1.DeploymentCondition{stuck}}), "False PodsNotReady: 0 of 1 replicas are ready", "False ProgressDeadlineExceeded"},
 		"pods are refused":      {deployment(appsv1.DeploymentStatus{ObservedGeneration: 3, Conditions: []appsv1.DeploymentCondition{refused}}), `False PodsRejected: 0 of 1 replicas are ready: violates PodSecurity "restricted:latest"`, "True RollingOut"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			status := statusOf(&dbv1alpha1.DatabaseManager{}, test.deployment, nil)
+			status := statusOf(&dbv1alpha1.DatabaseManager{}, test.deployment, podcause.Cause{}, nil)
 			ready, progressing := apimeta.FindStatusCondition(status.Conditions, "Ready"), apimeta.FindStatusCondition(status.Conditions, "Progressing")
 			if got := string(ready.Status) + " " + ready.Reason + ": " + ready.Message; got != test.ready {
 				t.Errorf("Ready %s, want %s", got, test.ready)

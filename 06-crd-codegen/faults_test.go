@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -25,6 +27,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
+	"example.com/client-go-workbook/internal/cutter"
 	"example.com/client-go-workbook/internal/testcluster"
 )
 
@@ -34,6 +37,10 @@ const (
 	namespaceVar  = "WORKBOOK_TEST_NAMESPACE"
 	killAfterVar  = "WORKBOOK_TEST_KILL_AFTER" // that many writes
 	leaderVar     = "WORKBOOK_TEST_LEADER_ELECT"
+	leaseVar      = "WORKBOOK_TEST_LEASE"  // its duration
+	cutVar        = "WORKBOOK_TEST_CUT"    // the connections are cut that often
+	listenVar     = "WORKBOOK_TEST_LISTEN" // for /metrics
+	writesVar     = "WORKBOOK_TEST_WRITES" // a file that gets a line for each write
 	kubeconfigVar = "WORKBOOK_TEST_KUBECONFIG"
 	mainVar       = "WORKBOOK_TEST_MAIN" // not only the controller, the whole program with its flags
 )
@@ -75,9 +82,30 @@ func beController() error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
+	if every, err := time.ParseDuration(os.Getenv(cutVar)); err == nil {
+		cuts := cutter.Cutter{After: every, For: 500 * time.Millisecond, Times: 1 << 30}
+		config.Dial = cuts.Dial
+		go cuts.Run(ctx, io.Discard)
+	}
+	if name := os.Getenv(writesVar); name != "" {
+		file, err := os.Create(name)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return keepWrites(file, next) })
+	}
 	s := settings{
 		namespace: os.Getenv(namespaceVar), workers: 2, drainFor: time.Second,
 		leaderElect: os.Getenv(leaderVar) != "", leaseDuration: 3 * time.Second,
+	}
+	if lease, err := time.ParseDuration(os.Getenv(leaseVar)); err == nil {
+		s.leaseDuration = lease
+	}
+	if address := os.Getenv(listenVar); address != "" {
+		if s.listener, err = net.Listen("tcp", address); err != nil {
+			return err
+		}
 	}
 	return run(ctx, config, s, &printer{out: os.Stdout})
 }

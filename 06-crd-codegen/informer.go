@@ -42,11 +42,16 @@ func newDatabaseFactory(databases versioned.Interface, s selection) dbinformers.
 	)
 }
 
-// byDeploymentName indexes DatabaseManagers by the Deployment that they ask for.
-const byDeploymentName = "deploymentName"
+// byDeploymentName indexes DatabaseManagers by the Deployment that they ask for, byUID indexes them and their pods by the
+// DatabaseManager's UID.
+const (
+	byDeploymentName = "deploymentName"
+	byUID            = "uid"
+)
 
-var deploymentNameIndex = dbinformersv1alpha1.DatabaseManagerIndexers{
+var databaseIndexes = dbinformersv1alpha1.DatabaseManagerIndexers{
 	byDeploymentName: func(d *dbv1alpha1.DatabaseManager) ([]string, error) {
 		return []string{d.Namespace + "/" + d.Spec.DeploymentName}, nil
 	},
+	byUID: func(d *dbv1alpha1.DatabaseManager) ([]string, error) { return []string{string(d.UID)}, nil },
 }

@@ -172,12 +172,19 @@ func (w *world) wrongEverywhere() (wrong []string, objects int) {
 			wrong = append(wrong, fmt.Sprintf("Secret %s has no password", o.Name))
 		}
 	}
+	for _, o := range got(w.client.CoreV1().PersistentVolumeClaims(w.namespace).List(w.Context(), list))(w).Items {
+		check(&o)
+	}
 	for _, d := range databases {
-		if children[d.UID] != 3 {
+		want := 3
+		if d.Spec.StorageSize != nil {
+			want++
+		}
+		if children[d.UID] != want {
 			wrong = append(wrong, fmt.Sprintf("%s has %d children", d.Name, children[d.UID]))
 		}
 		ready := apimeta.FindStatusCondition(d.Status.Conditions, dbv1alpha1.ConditionReady)
-		if ready == nil || ready.ObservedGeneration != d.Generation || ready.Reason != reasonPodsNotReady && ready.Status != metav1.ConditionTrue {
+		if ready == nil || ready.ObservedGeneration != d.Generation || (*d.Spec.Replicas == 0 || ready.Reason == reasonNameConflict) && ready.Status != metav1.ConditionTrue {
 			wrong = append(wrong, fmt.Sprintf("%s has generation %d and condition %+v", d.Name, d.Generation, ready))
 		}
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -28,30 +27,37 @@ func (c *Controller) reconcile(ctx context.Context, key cache.ObjectName) error 
 		return nil // the event of our own last write is still to come, and brings the key back
 	}
 
-	if d.DeletionTimestamp != nil {
-		return c.release(ctx, d)
+	deployment, err := c.deploymentLister.Deployments(d.Namespace).Get(d.Spec.DeploymentName)
+	if err != nil || !belongsTo(deployment, d) {
+		deployment = nil
 	}
+	if d.DeletionTimestamp != nil {
+		if err = c.release(ctx, d); err == nil {
+			return nil
+		}
+	} else {
+		deployment, err = c.applyChildren(ctx, d, deployment)
+	}
+	if err != nil && !isUserFacing(err) && c.queue.NumRequeues(key) < maxTransientErrors {
+		return err
+	}
+	if statusErr := c.applyStatus(ctx, d, deployment, err); statusErr != nil {
+		return statusErr
+	}
+	return err
+}
+
+// applyChildren brings all children in line. It stops at the first that it can't, and returns the Deployment: the
+// store's, which may be nil, or a newer one.
+func (c *Controller) applyChildren(ctx context.Context, d *dbv1alpha1.DatabaseManager, deployment *appsv1.Deployment) (*appsv1.Deployment, error) {
+	var err error
 	if d.Spec.DeletionPolicy == dbv1alpha1.DeletionPolicyRetain {
-		err = c.addFinalizer(ctx, d)
+		err = c.addFinalizer(ctx, d) // first: without it the children would go with the object
 	} else {
 		err = c.removeFinalizer(ctx, d)
 	}
 	if err != nil {
-		return err
-	}
-	deployment, err := c.applyChildren(ctx, d)
-	if err != nil && !concernsUser(err) && c.queue.NumRequeues(key) < passesBy {
-		return err
-	}
-	return errors.Join(err, c.applyStatus(ctx, d, deployment, err))
-}
-
-// applyChildren brings all children in line. It stops at the first that it can't, and returns the Deployment, if
-// there is one.
-func (c *Controller) applyChildren(ctx context.Context, d *dbv1alpha1.DatabaseManager) (*appsv1.Deployment, error) {
-	deployment, err := c.deploymentLister.Deployments(d.Namespace).Get(d.Spec.DeploymentName)
-	if err != nil || !belongsTo(deployment, d) {
-		deployment = nil
+		return deployment, err
 	}
 	for _, child := range c.children {
 		applied, err := child.apply(ctx, c, d)
@@ -59,7 +65,7 @@ func (c *Controller) applyChildren(ctx context.Context, d *dbv1alpha1.DatabaseMa
 			return deployment, err
 		}
 		if applied, ok := applied.(*appsv1.Deployment); ok {
-			deployment = applied // newer than the store's, if it was written just now
+			deployment = applied
 		}
 	}
 	return deployment, nil

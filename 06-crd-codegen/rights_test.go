@@ -33,11 +33,11 @@ func TestRights(t *testing.T) {
 		got(w.databases.Patch(t.Context(), "example", types.MergePatchType, patch, metav1.PatchOptions{}))(w)
 		w.untilReady("example", reason)
 	}
-	w.untilReady("example", reasonPodsNotReady) // there is no volume
+	w.untilReady("example", corev1.PodReasonUnschedulable) // there is no volume
 	scale("0", reasonScaledToZero)
-	scale("1", reasonPodsNotReady) // the second event of this kind, an update of the first
+	scale("1", corev1.PodReasonUnschedulable) // the second event of this kind, an update of the first
 	until(w, "an event that counts two", func(ctx context.Context) (*corev1.EventList, error) {
-		return w.client.CoreV1().Events(w.namespace).List(ctx, metav1.ListOptions{FieldSelector: "reason=" + reasonPodsNotReady})
+		return w.client.CoreV1().Events(w.namespace).List(ctx, metav1.ListOptions{FieldSelector: "reason=" + corev1.PodReasonUnschedulable})
 	}, func(events *corev1.EventList) bool { return len(events.Items) == 1 && events.Items[0].Count == 2 })
 
 	if err := w.databases.Delete(t.Context(), "example", metav1.DeleteOptions{}); err != nil {

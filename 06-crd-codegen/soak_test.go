@@ -1,0 +1,399 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"text/tabwriter"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+
+	"example.com/client-go-workbook/06-crd-codegen/crd"
+	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
+	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned"
+	"example.com/client-go-workbook/internal/testcluster"
+)
+
+// soakVar is how long TestSoak goes on, such as 1h.
+const soakVar = "WORKBOOK_SOAK"
+
+// TestSoak is what `make soak` runs, on a cluster of its own. For an hour 2,000 DatabaseManagers are created, changed
+// and deleted at random, while a second writer changes their children. All connections of the controllers are cut every
+// 20 s; once a minute the API server is restarted, and once a minute the leader is killed. One more controller, for 200
+// of the objects in a namespace of its own, is never killed: it shows whether a process grows.
+func TestSoak(t *testing.T) {
+	duration, err := time.ParseDuration(os.Getenv(soakVar))
+	if err != nil {
+		t.Skip("takes an hour: run `make soak`")
+	}
+	cluster := testcluster.Start(t)
+	if err := crd.Install(t.Context(), cluster.Config()); err != nil {
+		t.Fatal(err)
+	}
+	s := &soak{T: t, dir: t.TempDir(), cluster: cluster, passwords: map[types.UID]string{}, claims: map[types.UID]types.UID{}}
+	killed, steady := s.world("soak"), s.world("steady")
+	const objects, steadyObjects = 1800, 200
+
+	working, stop := context.WithCancel(t.Context())
+	defer stop()
+	var writers, others sync.WaitGroup
+	for writer := range uint64(8) {
+		random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), writer))
+		writers.Go(func() {
+			// Each of the names is one writer's. The first writes make all of them.
+			for i := 0; working.Err() == nil; i++ {
+				w, n := killed, int(writer)+8*i
+				if n >= objects+steadyObjects {
+					n = int(writer) + 8*random.IntN((objects+steadyObjects)/8)
+					sleep(working, 100*time.Millisecond)
+				}
+				if n >= objects {
+					w = steady
+				}
+				s.write(working, w, fmt.Sprintf("db-%d", n), random, i < (objects+steadyObjects)/8)
+				s.drift(working, w, fmt.Sprintf("db-%d", random.IntN(n+1)), random)
+			}
+		})
+	}
+	others.Go(func() { s.watchLosses(working, killed, steady) })
+	sampled := make(chan []sample, 1)
+	steadyProcess := s.controller(steady, "steady.writes")
+	others.Go(func() { sampled <- s.sample(working, steadyProcess) })
+
+	// Two controllers, each started again when it has ended.
+	var leaders [2]atomic.Pointer[process]
+	for i := range leaders {
+		others.Go(func() {
+			for working.Err() == nil {
+				p := s.controller(killed, fmt.Sprintf("%d.writes", s.processes.Add(1)), leaderVar+"=1", leaseVar+"=15s")
+				leaders[i].Store(p)
+				select {
+				case <-p.ended:
+				case <-working.Done():
+				}
+			}
+		})
+	}
+	kills, restarts := 0, 0
+	for end := time.Now().Add(duration); time.Now().Before(end); {
+		sleep(t.Context(), 30*time.Second)
+		s.apiServer("stop")
+		s.apiServer("start")
+		restarts++
+		sleep(t.Context(), 30*time.Second)
+		for i := range leaders {
+			if p := leaders[i].Load(); p != nil && strings.Contains(p.output.String(), "this process") && p.Process.Kill() == nil {
+				kills++
+			}
+		}
+	}
+	stop()
+	writers.Wait()
+	others.Wait()
+
+	// The last two controllers live on, and do what is left.
+	quietSince := time.Now()
+	var wrong []string
+	for ; ; sleep(t.Context(), time.Second) {
+		wrong, _ = killed.wrongEverywhere()
+		more, _ := steady.wrongEverywhere()
+		if wrong = append(wrong, more...); len(wrong) == 0 || time.Since(quietSince) > 10*time.Minute {
+			break
+		}
+	}
+	converged := time.Since(quietSince)
+	if len(wrong) > 0 {
+		t.Errorf("wrong in the end: %d, such as %s", len(wrong), wrong[:min(10, len(wrong))])
+	}
+	s.look(t.Context(), killed, steady)
+	if n := len(s.lost); n > 0 {
+		t.Errorf("lost: %d: %v", n, s.lost)
+	}
+	writes, late := s.writesOfTwo()
+	if late > 0 {
+		t.Errorf("%d writes of a controller after another one had begun to write", late)
+	}
+	samples := <-sampled
+	var table strings.Builder
+	out := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
+	row := func(what string, value any) { fmt.Fprintf(out, "%s\t%v\n", what, value) }
+	row("duration", duration)
+	row("DatabaseManagers created, changed, deleted", fmt.Sprint(s.created.Load(), ", ", s.changed.Load(), ", ", s.deleted.Load()))
+	row("changes of children by the second writer", s.drifts.Load())
+	row("API server restarted, leader killed", fmt.Sprint(restarts, ", ", kills))
+	row("controllers started for it", s.processes.Load())
+	row("writes by them, by one after another had begun", fmt.Sprint(writes, ", ", late))
+	row("all right after the last change", converged.Round(time.Second))
+	row("passwords and claims watched, changed", fmt.Sprint(len(s.passwords), " and ", len(s.claims), ", ", len(s.lost)))
+	for i, part := range []string{"first", "second", "third", "last"} {
+		quarter := samples[len(samples)*i/4 : len(samples)*(i+1)/4]
+		row("the steady controller, "+part+" quarter", medianOf(quarter))
+	}
+	_ = out.Flush()
+	fmt.Print(table.String())
+	// The first quarter has the growing stores in it.
+	if before, after := medianOf(samples[len(samples)/4:len(samples)/2]), medianOf(samples[len(samples)*3/4:]); after.goroutines > before.goroutines+20 || after.heap > before.heap*3/2 {
+		t.Errorf("the steady controller has grown: from %v to %v", before, after)
+	}
+}
+
+type soak struct {
+	*testing.T
+	dir                                          string
+	cluster                                      *testcluster.Cluster
+	created, changed, deleted, drifts, processes atomic.Int64
+
+	passwords map[types.UID]string // by DatabaseManager, as first seen
+	claims    map[types.UID]types.UID
+	lost      map[string]bool
+}
+
+// apiServer stops or starts the API server. On a busy machine it may take longer than the script waits.
+func (s *soak) apiServer(verb string) {
+	var output []byte
+	var err error
+	for range 5 {
+		command := exec.Command(filepath.Join(testcluster.Root(s), "scripts", "apiserver.sh"), verb)
+		command.Env = append(os.Environ(), "CLUSTER=local", "CLUSTER_DIR="+filepath.Dir(s.cluster.Kubeconfig()))
+		if output, err = command.CombinedOutput(); err == nil {
+			return
+		}
+	}
+	s.Errorf("apiserver.sh %s: %v: %s", verb, err, output)
+}
+
+func (s *soak) world(namespace string) *world {
+	config := s.cluster.Config()
+	config.Timeout = 10 * time.Second
+	w := &world{T: s.T, config: config, namespace: namespace, client: kubernetes.NewForConfigOrDie(config)}
+	w.databases = versioned.NewForConfigOrDie(config).CoolopsV1alpha1().DatabaseManagers(namespace)
+	got(w.client.CoreV1().Namespaces().Create(s.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{}))(w)
+	return w
+}
+
+// controller starts a process whose connections are cut every 20 s, and whose writes are kept in a file.
+func (s *soak) controller(w *world, file string, variables ...string) *process {
+	return w.start(s.cluster.Kubeconfig(), append(variables, cutVar+"=20s", writesVar+"="+filepath.Join(s.dir, file), listenVar+"=127.0.0.1:0")...)
+}
+
+// write creates, changes or deletes a DatabaseManager. With the API server away it does nothing.
+func (s *soak) write(ctx context.Context, w *world, name string, random *rand.Rand, first bool) {
+	var err error
+	counter := &s.changed
+	patch := func(format string, args ...any) {
+		_, err = w.databases.Patch(ctx, name, types.MergePatchType, fmt.Appendf(nil, format, args...), metav1.PatchOptions{})
+	}
+	switch op := random.IntN(10); {
+	case first || op < 2:
+		counter = &s.created
+		d := &dbv1alpha1.DatabaseManager{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: dbv1alpha1.DatabaseManagerSpec{
+			Dbtype: []dbv1alpha1.DatabaseType{dbv1alpha1.MySQL, dbv1alpha1.MariaDB}[random.IntN(2)], DeploymentName: name, Replicas: new(int32(0)),
+		}}
+		if random.IntN(4) == 0 {
+			d.Spec.StorageSize = new(resource.MustParse("1Gi"))
+		}
+		_, err = w.databases.Create(ctx, d, metav1.CreateOptions{})
+	case op < 6:
+		patch(`{"spec": {"version": "8.4.%d"}}`, random.IntN(6))
+	case op < 8:
+		patch(`{"spec": {"replicas": %d}}`, max(0, random.IntN(40)-38))
+	default:
+		counter = &s.deleted
+		err = w.databases.Delete(ctx, name, metav1.DeleteOptions{})
+	}
+	if err == nil {
+		counter.Add(1)
+	}
+}
+
+// drift changes a child of a DatabaseManager behind the controller's back.
+func (s *soak) drift(ctx context.Context, w *world, name string, random *rand.Rand) {
+	var err error
+	deployments, services := w.client.AppsV1().Deployments(w.namespace), w.client.CoreV1().Services(w.namespace)
+	options := metav1.PatchOptions{FieldManager: "second writer"}
+	switch random.IntN(8) {
+	case 0:
+		_, err = deployments.Patch(ctx, name, types.MergePatchType, []byte(`{"spec": {"replicas": 0, "minReadySeconds": 3}}`), options)
+	case 1:
+		_, err = deployments.Patch(ctx, name, types.JSONPatchType, []byte(`[{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "mysql:0.0.1"}]`), options)
+	case 2:
+		_, err = services.Patch(ctx, name, types.MergePatchType, []byte(`{"spec": {"selector": {"a": "b"}}, "metadata": {"labels": {"`+managedByLabel+`": null}}}`), options)
+	case 3:
+		_, err = w.client.CoreV1().Secrets(w.namespace).Patch(ctx, name+secretSuffix, types.MergePatchType, []byte(`{"metadata": {"labels": null}}`), options)
+	case 4:
+		err = services.Delete(ctx, name, metav1.DeleteOptions{})
+	case 5:
+		err = deployments.Delete(ctx, name, metav1.DeleteOptions{})
+	default:
+		return
+	}
+	if err == nil {
+		s.drifts.Add(1)
+	}
+}
+
+// watchLosses looks at all passwords and claims every 10 s.
+func (s *soak) watchLosses(ctx context.Context, worlds ...*world) {
+	for ctx.Err() == nil {
+		sleep(ctx, 10*time.Second)
+		s.look(ctx, worlds...)
+	}
+}
+
+// look compares each password, and each claim's UID, with the first that was seen for the same DatabaseManager.
+func (s *soak) look(ctx context.Context, worlds ...*world) {
+	for _, w := range worlds {
+		secrets, err := w.client.CoreV1().Secrets(w.namespace).List(ctx, metav1.ListOptions{})
+		claims, claimsErr := w.client.CoreV1().PersistentVolumeClaims(w.namespace).List(ctx, metav1.ListOptions{})
+		databases, databasesErr := w.databases.List(ctx, metav1.ListOptions{})
+		if errors.Join(err, claimsErr, databasesErr) != nil {
+			continue // the API server is away
+		}
+		// Not those that were being deleted: the controller replaces their children until it knows.
+		lives := map[types.UID]bool{}
+		for _, d := range databases.Items {
+			lives[d.UID] = d.DeletionTimestamp == nil
+		}
+		for _, o := range secrets.Items {
+			if owner := metav1.GetControllerOfNoCopy(&o); owner != nil && lives[owner.UID] {
+				compare(s, s.passwords, owner.UID, string(o.Data["password"]), w.namespace+"/"+o.Name)
+			}
+		}
+		for _, o := range claims.Items {
+			if owner := metav1.GetControllerOfNoCopy(&o); owner != nil && lives[owner.UID] {
+				compare(s, s.claims, owner.UID, o.UID, w.namespace+"/"+o.Name)
+			}
+		}
+	}
+}
+
+func compare[V comparable](s *soak, first map[types.UID]V, owner types.UID, now V, name string) {
+	switch before, ok := first[owner]; {
+	case !ok:
+		first[owner] = now
+	case before != now:
+		if s.lost == nil {
+			s.lost = map[string]bool{}
+		}
+		s.lost[name] = true
+	}
+}
+
+// sample is the state of a process.
+type sample struct {
+	goroutines int
+	heap, rss  float64 // bytes
+}
+
+func (s sample) String() string {
+	return fmt.Sprintf("%d goroutines, heap %.0f MB, resident %.0f MB", s.goroutines, s.heap/1e6, s.rss/1e6)
+}
+
+// sample asks a process for its metrics every 5 s.
+func (s *soak) sample(ctx context.Context, p *process) (samples []sample) {
+	for ; ctx.Err() == nil; sleep(ctx, 5*time.Second) {
+		_, after, found := strings.Cut(p.output.String(), "LISTENING ")
+		if !found {
+			continue
+		}
+		response, err := http.Get(strings.Fields(after)[0] + "/metrics")
+		if err != nil {
+			s.Errorf("the steady controller: %v", err)
+			return samples
+		}
+		values := map[string]float64{}
+		for lines := bufio.NewScanner(response.Body); lines.Scan(); {
+			if name, value, ok := strings.Cut(lines.Text(), " "); ok {
+				values[name], _ = strconv.ParseFloat(value, 64)
+			}
+		}
+		response.Body.Close()
+		samples = append(samples, sample{int(values["go_goroutines"]), values["go_memstats_heap_alloc_bytes"], values["process_resident_memory_bytes"]})
+	}
+	return samples
+}
+
+func medianOf(samples []sample) (m sample) {
+	if len(samples) == 0 {
+		return m
+	}
+	median := func(less func(a, b sample) int) sample {
+		return slices.SortedFunc(slices.Values(samples), less)[len(samples)/2]
+	}
+	m.goroutines = median(func(a, b sample) int { return a.goroutines - b.goroutines }).goroutines
+	m.heap = median(func(a, b sample) int { return int(a.heap - b.heap) }).heap
+	m.rss = median(func(a, b sample) int { return int(a.rss - b.rss) }).rss
+	return m
+}
+
+// writesOfTwo counts the writes of the controllers that elect a leader, and those that one has begun after another,
+// which leads later, had begun its first.
+func (s *soak) writesOfTwo() (writes, late int) {
+	times := map[int64][]int64{} // by the first write of a process
+	for i := range s.processes.Load() {
+		text, err := os.ReadFile(filepath.Join(s.dir, fmt.Sprintf("%d.writes", i+1)))
+		if err != nil {
+			continue // it has never led
+		}
+		var own []int64
+		for line := range strings.Lines(string(text)) {
+			if at, err := strconv.ParseInt(strings.Fields(line)[0], 10, 64); err == nil {
+				own = append(own, at)
+			}
+		}
+		if len(own) > 0 {
+			times[slices.Min(own)] = own
+			writes += len(own)
+		}
+	}
+	starts := slices.Sorted(maps.Keys(times))
+	for i, start := range starts[:max(0, len(starts)-1)] {
+		for _, at := range times[start] {
+			if at >= starts[i+1] {
+				late++
+			}
+		}
+	}
+	return writes, late
+}
+
+// keepWrites returns a transport that writes a line for each write to the file: the time at which it began, and what it is.
+// Leases and events are not the leader's alone.
+func keepWrites(file io.Writer, next http.RoundTripper) http.RoundTripper {
+	var mu sync.Mutex
+	return roundTripper(func(request *http.Request) (*http.Response, error) {
+		if kind := kindOfRequest(request); request.Method != http.MethodGet && !strings.HasSuffix(kind, " leases") && !strings.HasSuffix(kind, " events") {
+			mu.Lock()
+			fmt.Fprintln(file, time.Now().UnixNano(), kind)
+			mu.Unlock()
+		}
+		return next.RoundTrip(request)
+	})
+}
+
+// sleep waits, but not longer than ctx.
+func sleep(ctx context.Context, duration time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(duration):
+	}
+}

@@ -1,0 +1,247 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record"
+
+	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
+	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned"
+)
+
+// TestEveryErrorHasAReason writes a status for errors of all sorts. The server refuses a condition that the CRD's schema
+// does not allow.
+func TestEveryErrorHasAReason(t *testing.T) {
+	w := newWorld(t)
+	client, databases := kubernetes.NewForConfigOrDie(w.config), versioned.NewForConfigOrDie(w.config)
+	c, err := NewController(client, databases, newFactory(client, selection{namespace: w.namespace, labels: labels.Everything()}),
+		newDatabaseFactory(databases, selection{namespace: w.namespace, labels: labels.Everything()}), &record.FakeRecorder{}, &printer{out: io.Discard})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	cut := rest.CopyConfig(w.config)
+	cut.Dial = func(context.Context, string, string) (net.Conn, error) {
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
+	}
+	_, connection := kubernetes.NewForConfigOrDie(cut).CoreV1().Pods(w.namespace).List(t.Context(), metav1.ListOptions{})
+	late, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
+	defer cancel()
+	_, deadline := client.CoreV1().Pods(w.namespace).List(late, metav1.ListOptions{})
+	broken := foreignDeployment()
+	broken.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: fieldManager, Operation: metav1.ManagedFieldsOperationApply, FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"no":{}}}`)}}
+	_, extract := appsv1ac.ExtractDeployment(broken, fieldManager)
+	status := func(reason, message string) error {
+		return &apierrors.StatusError{ErrStatus: metav1.Status{Code: 500, Reason: metav1.StatusReason(reason), Message: message}}
+	}
+	for name, test := range map[string]struct {
+		err    error
+		reason string
+	}{
+		"connection":           {connection, reasonSyncFailed},
+		"deadline":             {deadline, reasonSyncFailed},
+		"extract":              {extract, reasonSyncFailed},
+		"stale":                {fmt.Errorf("reading: %w", errStale), reasonSyncFailed},
+		"no text":              {errors.New(""), reasonSyncFailed},
+		"joined":               {errors.Join(errors.New("one"), errors.New("two")), reasonSyncFailed},
+		"joined with Invalid":  {errors.Join(errors.New("one"), apierrors.NewInvalid(schema.GroupKind{Kind: "DatabaseManager"}, "x", nil)), "Invalid"},
+		"name conflict":        {fmt.Errorf("no: %w", nameConflict{kind: "Secret", name: "x"}), reasonNameConflict},
+		"waiting":              {waitingForDeletion{kind: "Secret", child: broken}, reasonWaiting},
+		"quota":                {apierrors.NewForbidden(corev1.Resource("pods"), "x", errors.New("exceeded quota: q")), reasonQuotaExceeded},
+		"conflict":             {apierrors.NewConflict(corev1.Resource("pods"), "x", errors.New("changed")), "Conflict"},
+		"internal":             {apierrors.NewInternalError(errors.New("failed calling webhook")), "InternalError"},
+		"no reason":            {status("", "no reason"), reasonSyncFailed},
+		"a webhook's sentence": {status("not on my watch!", "no"), reasonSyncFailed},
+		"a long reason":        {status(strings.Repeat("Long", 500), "no"), reasonSyncFailed},
+		"a long message":       {status("Invalid", strings.Repeat("ü", 40_000)), "Invalid"},
+		"no UTF-8":             {status("Invalid", "\xff\xfe"), "Invalid"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if test.err == nil {
+				t.Fatal("no error to begin with")
+			}
+			w := w.in(t)
+			object := strings.NewReplacer(" ", "-", "'", "").Replace(strings.ToLower(name))
+			d := w.make(object, func(s *dbv1alpha1.DatabaseManagerSpec) { s.DeploymentName = object })
+			if err := c.applyStatus(t.Context(), d, nil, test.err); err != nil {
+				t.Fatalf("the server refuses the status: %v", err)
+			}
+			w.untilReady(object, test.reason)
+		})
+	}
+}
+
+// TestWaitingIsReported makes a DatabaseManager again under its name, while something holds a child of the old one.
+func TestWaitingIsReported(t *testing.T) {
+	finalizers := func(value string) []byte { return []byte(`{"metadata": {"finalizers": ` + value + `}}`) }
+	for name, test := range map[string]struct {
+		hold, letGo func(w *world) error
+		words       []string
+	}{
+		"Deployment with a finalizer": {
+			hold: func(w *world) error {
+				_, err := w.client.AppsV1().Deployments(w.namespace).Patch(w.Context(), "db", types.MergePatchType, finalizers(`["example.com/theirs"]`), metav1.PatchOptions{})
+				return err
+			},
+			letGo: func(w *world) error {
+				_, err := w.client.AppsV1().Deployments(w.namespace).Patch(w.Context(), "db", types.MergePatchType, finalizers("null"), metav1.PatchOptions{})
+				return err
+			},
+			words: []string{"Deployment db", "example.com/theirs"},
+		},
+		"Secret with a finalizer": {
+			hold: func(w *world) error {
+				_, err := w.client.CoreV1().Secrets(w.namespace).Patch(w.Context(), "db-root", types.MergePatchType, finalizers(`["example.com/theirs"]`), metav1.PatchOptions{})
+				return err
+			},
+			letGo: func(w *world) error {
+				_, err := w.client.CoreV1().Secrets(w.namespace).Patch(w.Context(), "db-root", types.MergePatchType, finalizers("null"), metav1.PatchOptions{})
+				return err
+			},
+			words: []string{"Secret db-root", "example.com/theirs"},
+		},
+		"claim that a pod uses": {
+			hold: func(w *world) error {
+				_, err := w.client.CoreV1().Pods(w.namespace).Create(w.Context(), &corev1.Pod{
+					ObjectMeta: metav1.ObjectMeta{Name: "backup"},
+					Spec: corev1.PodSpec{
+						Containers: []corev1.Container{{Name: "backup", Image: "backup:1.0.0"}},
+						Volumes: []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
+							PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "db-data"}}}},
+					},
+				}, metav1.CreateOptions{})
+				until(w, "the pod is on a node", get(w.client.CoreV1().Pods(w.namespace).Get, "backup"), func(p *corev1.Pod) bool { return p.Spec.NodeName != "" })
+				return err
+			},
+			letGo: func(w *world) error {
+				return w.client.CoreV1().Pods(w.namespace).Delete(w.Context(), "backup", metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))})
+			},
+			words: []string{"PersistentVolumeClaim db-data", "kubernetes.io/pvc-protection"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			var counted requests
+			w.inside(counted.wrap(w.config))
+			defer w.makeVolume("db-data")()
+			storage := func(s *dbv1alpha1.DatabaseManagerSpec) {
+				if name == "claim that a pod uses" {
+					s.StorageSize = new(resource.MustParse("1Gi"))
+				}
+			}
+			w.make("example", storage)
+			w.untilReady("example", reasonReplicasReady)
+			if err := test.hold(w); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.databases.Delete(t.Context(), "example", metav1.DeleteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			untilGone(w, "the DatabaseManager", w.databases.Get, "example")
+
+			start := time.Now()
+			w.make("example", storage)
+			d := until(w, "the status names what it waits for", get(w.databases.Get, "example"), func(d *dbv1alpha1.DatabaseManager) bool {
+				ready := apimeta.FindStatusCondition(d.Status.Conditions, dbv1alpha1.ConditionReady)
+				return ready != nil && ready.Reason == reasonWaiting && strings.Contains(ready.Message, test.words[0]) && strings.Contains(ready.Message, test.words[1])
+			})
+			t.Logf("%s after it was made again: %s", time.Since(start).Round(time.Millisecond), apimeta.FindStatusCondition(d.Status.Conditions, dbv1alpha1.ConditionReady).Message)
+			counted.take()
+			time.Sleep(5 * time.Second) // the span in which the requests are counted
+			if counts := total(counted.take()); counts > 20 {
+				t.Errorf("%d requests in 5 s of waiting", counts)
+			} else {
+				t.Logf("%d requests in 5 s of waiting", counts)
+			}
+			start = time.Now()
+			if err := test.letGo(w); err != nil {
+				t.Fatal(err)
+			}
+			if test.words[0] == "PersistentVolumeClaim db-data" {
+				// The volume that is there was the old claim's. A pod can't have it, and that is not our concern here.
+				until(w, "there is a Deployment", get(w.client.AppsV1().Deployments(w.namespace).Get, "db"), func(*appsv1.Deployment) bool { return true })
+			} else {
+				untilGoneOrNew(w, d)
+			}
+			t.Logf("recovered %s after it was let go", time.Since(start).Round(time.Millisecond))
+		})
+	}
+}
+
+// untilGoneOrNew waits until the Deployment and the Secret are the new DatabaseManager's.
+func untilGoneOrNew(w *world, d *dbv1alpha1.DatabaseManager) {
+	w.Helper()
+	until(w, "the children are the new one's", func(ctx context.Context) (bool, error) {
+		deployment, err := w.client.AppsV1().Deployments(w.namespace).Get(ctx, "db", metav1.GetOptions{})
+		secret, secretErr := w.client.CoreV1().Secrets(w.namespace).Get(ctx, "db-root", metav1.GetOptions{})
+		return err == nil && secretErr == nil && metav1.IsControlledBy(deployment, d) && metav1.IsControlledBy(secret, d), nil
+	}, func(ok bool) bool { return ok })
+}
+
+func total(counts map[string]int) (n int) {
+	for kind, count := range counts {
+		if kind != "WATCH" {
+			n += count
+		}
+	}
+	return n
+}
+
+// TestFailingWritesAreReported cuts the connection at each write of a Secret. The text of the error is another one each
+// time, as it is with real connections, which come from another port each.
+func TestFailingWritesAreReported(t *testing.T) {
+	w := newWorld(t)
+	var cut atomic.Bool
+	var port atomic.Int64
+	cut.Store(true)
+	var counted requests
+	config := counted.wrap(w.config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(request *http.Request) (*http.Response, error) {
+			if cut.Load() && kindOfRequest(request) == "PATCH secrets" {
+				return nil, &net.OpError{
+					Op: "read", Net: "tcp", Err: errors.New("connection reset by peer"),
+					Source: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 40_000 + int(port.Add(1))}, Addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 6443},
+				}
+			}
+			return next.RoundTrip(request)
+		})
+	})
+	start := time.Now()
+	w.make("example")
+	c, _ := w.inside(config)
+	d := w.untilReady("example", reasonSyncFailed)
+	ready := apimeta.FindStatusCondition(d.Status.Conditions, dbv1alpha1.ConditionReady)
+	t.Logf("%s after the first write: %s", time.Since(start).Round(time.Millisecond), ready.Message)
+	if !strings.Contains(ready.Message, "Secret db-root") || !strings.Contains(ready.Message, "connection reset by peer") {
+		t.Errorf("message %q", ready.Message)
+	}
+	syncs := c.syncs.Load()
+	until(w, "three more attempts", func(context.Context) (int64, error) { return c.syncs.Load() - syncs, nil }, func(n int64) bool { return n >= 3 })
+	if n := counted.take()["PATCH databasemanagers/status"]; n > 1 {
+		t.Errorf("the status was written %d times for the same error", n)
+	}
+	cut.Store(false)
+	w.untilReady("example", reasonReplicasReady)
+}

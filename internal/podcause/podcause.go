@@ -1,0 +1,122 @@
+// Package podcause finds out from the pods themselves why a workload's pods don't become ready.
+//
+// [Of] reads it from their statuses, as kubelet and scheduler write them. [Keep] is for an informer's SetTransform: it
+// leaves of a pod only what Of needs.
+package podcause
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Cause is why a pod is not ready. The zero Cause is none that the pod knows of: it may need more time.
+type Cause struct {
+	Reason  string // one word, such as ImagePullBackOff
+	Message string // the same for as long as the cause is the same: without times, counts and names of pods
+}
+
+// Of returns the causes of the pods in one: of several different ones, the first in order of reason and message.
+func Of(pods []*corev1.Pod) (first Cause) {
+	for _, pod := range pods {
+		if cause := of(pod); cause != (Cause{}) && (first == Cause{} || compare(cause, first) < 0) {
+			first = cause
+		}
+	}
+	return first
+}
+
+func compare(a, b Cause) int {
+	return cmp.Or(cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Message, b.Message))
+}
+
+func of(pod *corev1.Pod) Cause {
+	if pod.DeletionTimestamp != nil {
+		return Cause{}
+	}
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse && condition.Reason == corev1.PodReasonUnschedulable {
+			return Cause{corev1.PodReasonUnschedulable, unschedulable(condition.Message)}
+		}
+	}
+	for _, container := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		if cause := ofContainer(container); cause != (Cause{}) {
+			return cause
+		}
+	}
+	return Cause{}
+}
+
+// ofContainer gives what alternates one name: a kubelet reports ErrImagePull at each attempt and ImagePullBackOff between
+// them, and a container that crashes is waiting, running and terminated in turn.
+func ofContainer(container corev1.ContainerStatus) Cause {
+	ended := cmp.Or(container.State.Terminated, container.LastTerminationState.Terminated)
+	waiting := container.State.Waiting
+	switch {
+	case container.Ready || ended != nil && ended.ExitCode == 0:
+		return Cause{}
+	case waiting != nil && (waiting.Reason == "ErrImagePull" || waiting.Reason == "ImagePullBackOff"):
+		return Cause{"ImagePullBackOff", fmt.Sprintf("the image %s cannot be pulled", container.Image)}
+	case ended != nil:
+		return Cause{"CrashLoopBackOff", fmt.Sprintf("the container %s ends with exit code %d (%s)", container.Name, ended.ExitCode, cmp.Or(ended.Reason, "Error"))}
+	case waiting != nil && waiting.Reason != "" && waiting.Reason != "ContainerCreating" && waiting.Reason != "PodInitializing":
+		return Cause{waiting.Reason, fmt.Sprintf("the container %s cannot be started", container.Name)}
+	}
+	return Cause{}
+}
+
+var counts = regexp.MustCompile(`^\d+(/\d+)? `)
+
+// unschedulable takes the numbers of nodes out of a message such as "0/4 nodes are available: 1 node(s) were
+// unschedulable, 3 Insufficient memory. preemption: …": they change with every node and every pod of the cluster.
+func unschedulable(message string) string {
+	message, _, _ = strings.Cut(message, ". ") // what follows is about preemption
+	before, list, found := strings.Cut(strings.TrimSuffix(message, "."), ": ")
+	if !found {
+		return message
+	}
+	reasons := strings.Split(list, ", ")
+	for i, reason := range reasons {
+		reasons[i] = counts.ReplaceAllString(reason, "")
+	}
+	slices.Sort(reasons)
+	return "no " + strings.Replace(counts.ReplaceAllString(before, ""), "nodes are", "node is", 1) + ": " + strings.Join(slices.Compact(reasons), ", ")
+}
+
+// Keep returns the pod with its name, labels and version, and of its status what Of reads. It changes the object that it
+// gets, and leaves others as they are.
+func Keep(object any) (any, error) {
+	pod, ok := object.(*corev1.Pod)
+	if !ok {
+		return object, nil // a tombstone
+	}
+	status := corev1.PodStatus{
+		InitContainerStatuses: keepContainers(pod.Status.InitContainerStatuses),
+		ContainerStatuses:     keepContainers(pod.Status.ContainerStatuses),
+	}
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse {
+			status.Conditions = append(status.Conditions, condition)
+		}
+	}
+	*pod = corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
+			Labels: pod.Labels, DeletionTimestamp: pod.DeletionTimestamp,
+		},
+		Status: status,
+	}
+	return pod, nil
+}
+
+func keepContainers(statuses []corev1.ContainerStatus) (kept []corev1.ContainerStatus) {
+	for _, s := range statuses {
+		kept = append(kept, corev1.ContainerStatus{Name: s.Name, Image: s.Image, Ready: s.Ready, State: s.State, LastTerminationState: s.LastTerminationState})
+	}
+	return kept
+}
