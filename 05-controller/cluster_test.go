@@ -627,6 +627,52 @@ func TestConflictIsReadAgain(t *testing.T) {
 	}
 }
 
+// While an apply is on its way, the ConfigMap is deleted with --cascade=orphan, and the garbage collector takes the owner
+// reference off the Deployment. The apply must not put it back: the Deployment would be deleted, too.
+func TestOrphanStaysOrphan(t *testing.T) {
+	config := testcluster.Config(t)
+	w := newWorld(t, config)
+	configMaps := w.client.CoreV1().ConfigMaps(w.namespace)
+	armed := make(chan bool, 1)
+	r := start(t, brokenTransport(func(request *http.Request) (*http.Response, error) {
+		if !isWrite(request) {
+			return nil, nil
+		}
+		select {
+		case <-armed:
+		default:
+			return nil, nil
+		}
+		orphan := metav1.DeletePropagationOrphan
+		if err := configMaps.Delete(context.Background(), "orders", metav1.DeleteOptions{PropagationPolicy: &orphan}); err != nil {
+			t.Error(err)
+		}
+		await(t, "the ConfigMap to be gone", func() bool {
+			_, err := configMaps.Get(context.Background(), "orders", metav1.GetOptions{})
+			return apierrors.IsNotFound(err)
+		})
+		return nil, nil
+	}).wrap(config), w.namespace, nil)
+	orders := w.ask("orders", "deploymentName", "orders-db")
+	w.awaitDeployments("orders-db=1")
+	made := w.deployment("orders-db").UID
+	armed <- true
+	w.change("orders", "replicas", "2")
+	r.out.await(t, "AGAIN", w.namespace+"/orders")
+
+	// Another child of the ConfigMap shows when the garbage collector has looked at them.
+	must(configMaps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+		Name: "child", OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(orders, corev1.SchemeGroupVersion.WithKind("ConfigMap"))},
+	}}, metav1.CreateOptions{}))(t)
+	await(t, "the garbage collector", func() bool {
+		_, err := configMaps.Get(t.Context(), "child", metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	})
+	if is := w.deployment("orders-db"); is == nil || is.UID != made || len(is.OwnerReferences) > 0 || is.DeletionTimestamp != nil {
+		t.Errorf("want the Deployment to stay, without an owner: %+v", is)
+	}
+}
+
 func TestNamespaceThatGoes(t *testing.T) {
 	config := testcluster.Config(t)
 	w := newWorld(t, config)

@@ -28,11 +28,12 @@ type Controller struct {
 	queue       workqueue.TypedRateLimitingInterface[cache.ObjectName]
 	informers   []cache.DoneChecker // done when the handlers that fill the queue have seen the first lists
 
-	syncHandler func(context.Context, cache.ObjectName) error // reconcile
-	backoff     *backoff
-	slowRetry   time.Duration // for what a person must mend elsewhere
-	drainFor    time.Duration
-	wroteAt     sync.Map // cache.ObjectName of a ConfigMap → resourceVersion of our last write to a Deployment for it
+	syncHandler  func(context.Context, cache.ObjectName) error // reconcile
+	backoff      *backoff
+	staleBackoff workqueue.TypedRateLimiter[cache.ObjectName]
+	slowRetry    time.Duration // for what a person must mend elsewhere
+	drainFor     time.Duration
+	consistency  *consistencyStore
 	teller
 
 	working atomic.Int32 // keys in workers' hands
@@ -45,6 +46,7 @@ func (c *Controller) Run(ctx, work context.Context, workers int) {
 	defer c.queue.ShutDown()
 	logger := klog.FromContext(ctx)
 	logger.Info("Starting database controller")
+	logWithoutCheck(logger)
 	defer logger.Info("Stopping database controller")
 
 	work, cut := context.WithCancel(work)
@@ -93,6 +95,9 @@ func (c *Controller) processNextItem(ctx context.Context) bool {
 // is what this program is for.
 func (c *Controller) handleErr(err error, key cache.ObjectName) {
 	var p *problem
+	if !isRace(err) {
+		c.staleBackoff.Forget(key)
+	}
 	switch {
 	case err == nil:
 		c.fine(key)
@@ -105,19 +110,20 @@ func (c *Controller) handleErr(err error, key cache.ObjectName) {
 		}
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		c.queue.Forget(key) // nothing can be made there any more
-	case errors.Is(err, errStale):
-		c.queue.AddRateLimited(key) // no failure, and nothing to tell
+	case isRace(err):
+		// No failure, and no success: the count of failures stays as it is. Usually the event that is missing brings the key
+		// back first. It may never come, so this does not rely on it.
+		delay := c.staleBackoff.When(key)
+		c.queue.AddAfter(key, delay)
+		if apierrors.IsConflict(err) {
+			c.out.line("AGAIN", "%s in %s: %v", key, delay, err)
+		}
 	default:
 		c.queue.AddRateLimited(key)
 		if c.queue.ShuttingDown() {
 			return // it is not added, and drain names it
 		}
 		attempt, delay := c.queue.NumRequeues(key), c.backoff.delay(key).Round(time.Millisecond)
-		if apierrors.IsConflict(err) {
-			// No failure either: somebody was faster. What they did is in the stores a moment later, and read there.
-			c.out.line("AGAIN", "%s in %s: %v", key, delay, err)
-			return
-		}
 		c.out.line("RETRY", "%s attempt %d failed, next in %s: %v", key, attempt, delay, err)
 	}
 }

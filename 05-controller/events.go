@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -11,9 +10,6 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 )
-
-// errStale means that the stores are behind the server. A later look finds them better.
-var errStale = errors.New("seen too early")
 
 // problem is an error that no retry mends: a person has to.
 type problem struct {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -48,7 +49,9 @@ func deploymentHandler(queue workqueue.TypedInterface[cache.ObjectName]) cache.T
 	}
 }
 
-// line prints what happened, in one word, and to what: in one Write, so that the workers' lines don't mix.
+// line prints what happened, in one word, and to what: on one line, and in one Write, so that the workers' lines don't
+// mix.
 func (p *printer) line(word, format string, args ...any) {
-	fmt.Fprintf(p.out, "%-10s "+format+"\n", append([]any{word}, args...)...)
+	text := strings.ReplaceAll(strings.TrimSpace(fmt.Sprintf(format, args...)), "\n", " ")
+	fmt.Fprintf(p.out, "%-10s %s\n", word, text)
 }

@@ -28,6 +28,7 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/workqueue"
 
+	"example.com/client-go-workbook/internal/fence"
 	"example.com/client-go-workbook/internal/program"
 )
 
@@ -41,7 +42,7 @@ func main() {
 	p.Flags.DurationVar(&s.drainFor, "drain", 20*time.Second, "how long to go on with queued ConfigMaps after SIGTERM or Ctrl-C")
 	p.Flags.Float32Var(&s.qps, "qps", 0, "let the controller make no more requests a second than this (0: no limit)")
 	p.Flags.BoolVar(&s.leaderElect, "leader-elect", false, "work only while no other process does, by a Lease in the watched namespace (or default)")
-	p.Flags.DurationVar(&s.leaseDuration, "lease-duration", 15*time.Second, "how long others wait for a leader that has died")
+	p.Flags.DurationVar(&s.leaseDuration, "lease-duration", 15*time.Second, "how long others wait for a leader that has died, in whole seconds")
 	p.Flags.Func("listen", "serve /metrics, /healthz and /readyz at this address, such as 127.0.0.1:8080", func(value string) (err error) {
 		// Already here: a port that is taken should stop the program before it has begun with anything.
 		s.listener, err = net.Listen("tcp", value)
@@ -71,8 +72,20 @@ type settings struct {
 }
 
 func run(ctx context.Context, config *rest.Config, s settings, out *printer) error {
-	if s.qps < 0 || s.leaseDuration < time.Second {
-		return program.Usagef("--qps takes a number from 0, and --lease-duration at least 1s")
+	if s.qps < 0 {
+		return program.Usagef("--qps takes a number from 0")
+	}
+	if err := checkLeaseDuration(s.leaseDuration); err != nil {
+		return err
+	}
+	leaseClient, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	writes := &fence.Fence{}
+	if s.leaderElect {
+		config = rest.CopyConfig(config)
+		config.Wrap(writes.Wrap) // what is written from here on, is written as the leader
 	}
 	clientset, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -126,15 +139,17 @@ func run(ctx context.Context, config *rest.Config, s settings, out *printer) err
 	broadcaster := record.NewBroadcaster(record.WithContext(informing))
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: clientset.CoreV1().Events("")})
 	controller := &Controller{
-		client:      client,
-		configMaps:  wishes.Core().V1().ConfigMaps().Lister(),
-		deployments: deploymentInformer.GetTypedIndexer(),
-		selector:    asked,
-		queue:       queue,
-		informers:   []cache.DoneChecker{configMaps.HasSyncedChecker(), deployments.HasSyncedChecker()},
-		backoff:     retries,
-		slowRetry:   s.slowRetry,
-		drainFor:    s.drainFor,
+		client:       client,
+		configMaps:   wishes.Core().V1().ConfigMaps().Lister(),
+		deployments:  deploymentInformer.GetTypedIndexer(),
+		selector:     asked,
+		queue:        queue,
+		informers:    []cache.DoneChecker{configMaps.HasSyncedChecker(), deployments.HasSyncedChecker()},
+		backoff:      retries,
+		staleBackoff: newStaleBackoff(),
+		consistency:  newConsistencyStore(),
+		slowRetry:    s.slowRetry,
+		drainFor:     s.drainFor,
 		teller: teller{
 			recorder: broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: fieldManager}),
 			out:      out,
@@ -157,7 +172,7 @@ func run(ctx context.Context, config *rest.Config, s settings, out *printer) err
 		controller.Run(ctx, context.WithoutCancel(ctx), s.workers)
 		return refusal(ctx)
 	}
-	e := election{clientset: clientset, namespace: s.namespace, duration: s.leaseDuration, watchdog: watchdog, out: out}
+	e := election{clientset: leaseClient, fence: writes, namespace: s.namespace, duration: s.leaseDuration, watchdog: watchdog, out: out}
 	if e.namespace == "" {
 		e.namespace = metav1.NamespaceDefault
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"slices"
@@ -13,10 +14,42 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/features"
+	featurestesting "k8s.io/client-go/features/testing"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/klog/v2/textlogger"
 )
+
+// TestStaleLookIsNoSuccess shows that a key's failures are counted on after a look at a late store.
+func TestStaleLookIsNoSuccess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		key := cache.NewObjectName("shop", "orders")
+		retries, out := newBackoff(), &output{}
+		queue := workqueue.NewTypedRateLimitingQueueWithConfig(retries, workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{})
+		defer queue.ShutDown()
+		c := &Controller{queue: queue, backoff: retries, staleBackoff: newStaleBackoff(), teller: teller{out: &printer{out: out}}}
+		for _, err := range []error{errors.New("no"), errStale, errors.New("no")} {
+			c.handleErr(err, key)
+		}
+		if n := queue.NumRequeues(key); n != 2 {
+			t.Errorf("%d failures are counted, want 2:\n%q", n, out.lines())
+		}
+	})
+}
+
+// TestMissingGateIsLogged shows that without AtomicFIFO, on which the check for late stores rests, the log says so.
+func TestMissingGateIsLogged(t *testing.T) {
+	for _, on := range []bool{true, false} {
+		featurestesting.SetFeatureDuringTest(t, features.AtomicFIFO, on)
+		var log bytes.Buffer
+		logWithoutCheck(textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log))))
+		if logged := strings.Count(log.String(), "AtomicFIFO is off"); logged != map[bool]int{false: 1}[on] {
+			t.Errorf("with AtomicFIFO %t the log has it %d times", on, logged)
+		}
+	}
+}
 
 // TestWhatBecomesOfErrors lets one key fail in different ways. The time is not real.
 func TestWhatBecomesOfErrors(t *testing.T) {
@@ -52,7 +85,7 @@ func TestWhatBecomesOfErrors(t *testing.T) {
 				queue := workqueue.NewTypedRateLimitingQueueWithConfig(retries, workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{})
 				out := &output{}
 				recorder := record.NewFakeRecorder(100)
-				c := &Controller{queue: queue, backoff: retries, drainFor: time.Second,
+				c := &Controller{queue: queue, backoff: retries, staleBackoff: newStaleBackoff(), drainFor: time.Second,
 					teller: teller{recorder: recorder, out: &printer{out: out}, told: map[cache.ObjectName]string{}}}
 				syncs := 0
 				c.syncHandler = func(context.Context, cache.ObjectName) error {

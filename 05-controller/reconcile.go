@@ -10,7 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	"k8s.io/client-go/tools/cache"
 )
@@ -22,13 +21,8 @@ const fieldManager = "workbook"
 // and does not need to: it looks at how things are, in the stores, and writes what is not as it should be. To do
 // it twice, or to die in the middle and begin anew, makes no difference.
 func (c *Controller) reconcile(ctx context.Context, key cache.ObjectName) error {
-	// A store that has not seen our own last write yet would have us make it again.
-	if wrote, ok := c.wroteAt.Load(key); ok {
-		order, err := resourceversion.CompareResourceVersion(c.deployments.LastStoreSyncResourceVersion(), wrote.(string))
-		if err == nil && order < 0 {
-			return fmt.Errorf("resourceVersion %s is not in the store: %w", wrote, errStale)
-		}
-		c.wroteAt.Delete(key)
+	if err := c.consistency.EnsureReady(key); err != nil {
+		return err // what the store does not have yet would be written again
 	}
 	owned, err := c.deployments.ByTypedIndex(byOwner, key.String())
 	if err != nil {
@@ -85,7 +79,12 @@ func (c *Controller) apply(ctx context.Context, configMap *corev1.ConfigMap, db 
 			return nil
 		}
 		word = "UPDATED"
-		want.WithUID(have.UID) // that one: if it is gone meanwhile, this is a conflict
+		// That object, as it was read. If it is gone or has changed meanwhile, this is a conflict. Otherwise the apply could
+		// put an owner reference back that somebody else has just removed.
+		want.WithUID(have.UID).WithResourceVersion(have.ResourceVersion)
+	}
+	if !exists {
+		want.WithResourceVersion("1") // no object has a version so old: this can only create
 	}
 	// Force takes back the fields that somebody else has changed.
 	options := metav1.ApplyOptions{FieldManager: fieldManager, Force: true}
@@ -93,7 +92,7 @@ func (c *Controller) apply(ctx context.Context, configMap *corev1.ConfigMap, db 
 	if err != nil {
 		return fmt.Errorf("applying Deployment %s/%s: %w", configMap.Namespace, db.deploymentName, err)
 	}
-	c.wroteAt.Store(cache.MetaObjectToName(configMap), is.ResourceVersion)
+	c.consistency.WroteAt(cache.MetaObjectToName(configMap), c.deployments, is.ResourceVersion)
 	c.wrote(configMap, word, db.deploymentName, fmt.Sprintf("%s, %d replica(s)", db.dbtype, db.replicas))
 	return nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -83,14 +82,12 @@ func (k childKind[O, A]) apply(ctx context.Context, c *Controller, d *dbv1alpha1
 	if desired == none {
 		return nil, nil
 	}
-	options := metav1.ApplyOptions{FieldManager: fieldManager, Force: true} // our fields are ours, whoever has changed them
 	if !exists {
 		// Apply would also write onto an object that our store doesn't have: one that is too new, or without our label
 		// because it's somebody else's. No object has a version so old, so this can only create.
-		created, err := client.Apply(ctx, desired.WithResourceVersion("1"), options)
+		created, err := client.Apply(ctx, desired.WithResourceVersion("1"), applyOptions)
 		if err == nil {
-			c.wrote(d, k.kind, created, "CREATED")
-			return created, nil
+			return created, k.wrote(c, d, created, "CREATED")
 		}
 		if !apierrors.IsConflict(err) {
 			return nil, fmt.Errorf("creating %s %s: %w", k.kind, name, err)
@@ -114,13 +111,53 @@ func (k childKind[O, A]) apply(ctx context.Context, c *Controller, d *dbv1alpha1
 	if equality.Semantic.DeepEqual(owned, desired) {
 		return existing, nil
 	}
-	// With the UID: not onto another object that has got this name in the meantime.
-	applied, err := client.Apply(ctx, desired.WithUID(existing.GetUID()), options)
-	if err != nil {
-		return nil, fmt.Errorf("updating %s %s: %w", k.kind, name, err)
+	return k.update(ctx, c, d, existing, desired, "APPLIED")
+}
+
+// applyOptions: our fields are ours, whoever has changed them.
+var applyOptions = metav1.ApplyOptions{FieldManager: fieldManager, Force: true}
+
+// update applies what is desired to a child as it was read: not to one that has changed meanwhile, or to another object
+// that has got its name. Both are conflicts, and lead to another look.
+func (k childKind[O, A]) update(ctx context.Context, c *Controller, d *dbv1alpha1.DatabaseManager, existing O, desired A, word string) (metav1.Object, error) {
+	if len(ownersOf(d)) > 0 && !metav1.IsControlledBy(existing, d) {
+		if err := c.canAdopt(ctx, d); err != nil {
+			return nil, err
+		}
 	}
-	c.wrote(d, k.kind, applied, "APPLIED")
-	return applied, nil
+	desired = desired.WithUID(existing.GetUID()).WithResourceVersion(existing.GetResourceVersion())
+	applied, err := k.clientIn(d.Namespace).Apply(ctx, desired, applyOptions)
+	if err != nil {
+		return nil, fmt.Errorf("updating %s %s: %w", k.kind, existing.GetName(), err)
+	}
+	return applied, k.wrote(c, d, applied, word)
+}
+
+// canAdopt returns nil if an existing child may get an owner reference to d.
+//
+// A child without one may have lost it to the garbage collector, which takes it off all children after `kubectl delete
+// --cascade=orphan`. With the reference put back, the child would be deleted with its owner. Our store may be too old to
+// know that the owner is being deleted, so this asks the server.
+func (c *Controller) canAdopt(ctx context.Context, d *dbv1alpha1.DatabaseManager) error {
+	fresh, err := c.databases.CoolopsV1alpha1().DatabaseManagers(d.Namespace).Get(ctx, d.Name, metav1.GetOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("reading DatabaseManager %s: %w", d.Name, err)
+	}
+	if err != nil || fresh.UID != d.UID || fresh.Generation != d.Generation || !fresh.DeletionTimestamp.Equal(d.DeletionTimestamp) {
+		return fmt.Errorf("DatabaseManager %s has changed: %w", d.Name, errStale)
+	}
+	return nil
+}
+
+// wrote reports a write: to people, and to the next sync, which has to see it.
+func (k childKind[O, A]) wrote(c *Controller, d *dbv1alpha1.DatabaseManager, applied O, word string) error {
+	c.writes.Add(1)
+	c.out.line(word, "%s %s/%s for DatabaseManager %s", k.kind, applied.GetNamespace(), applied.GetName(), d.Name)
+	if applied.GetLabels()[managedByLabel] != fieldManager {
+		return labelChanged{kind: k.kind, name: applied.GetName()}
+	}
+	c.consistency.WroteAt(cache.MetaObjectToName(d), k.informer.GetStore(), applied.GetResourceVersion())
+	return nil
 }
 
 // belongsTo reports whether an object is a child of d. If somebody has removed the owner reference it still is, but
@@ -131,9 +168,6 @@ func belongsTo(existing metav1.Object, d *dbv1alpha1.DatabaseManager) bool {
 	}
 	return existing.GetLabels()[databaseLabel] == string(d.UID)
 }
-
-// errStale means that what was seen is on its way out. A later look finds it better.
-var errStale = errors.New("seen too early")
 
 // waitingForDeletion is the error when a child of an earlier DatabaseManager of the same name is still there.
 type waitingForDeletion struct {
@@ -154,4 +188,12 @@ type nameConflict struct{ kind, name string }
 
 func (e nameConflict) Error() string {
 	return fmt.Sprintf("there is a %s %s that belongs to somebody else: delete it, or make a new DatabaseManager with another deploymentName", e.kind, e.name)
+}
+
+// labelChanged is the error when the server has stored a child without the label by which our informer selects. It never
+// comes into the store, and no event reports what becomes of it.
+type labelChanged struct{ kind, name string }
+
+func (e labelChanged) Error() string {
+	return fmt.Sprintf("the label %s of %s %s was changed when it was written: exempt the controller's objects from the mutating admission policy or webhook that does this", managedByLabel, e.kind, e.name)
 }

@@ -34,6 +34,7 @@ const benchWorkers = 10
 type bench struct {
 	*testing.B
 	counted   requests
+	config    *rest.Config
 	client    kubernetes.Interface // counts its requests
 	databases versioned.Interface  // does, too
 }
@@ -43,7 +44,7 @@ func newBench(b *testing.B) *bench {
 	if err := crd.Install(b.Context(), config); err != nil {
 		b.Fatal(err)
 	}
-	w := &bench{B: b}
+	w := &bench{B: b, config: config}
 	config = w.counted.wrap(config)
 	w.client, w.databases = kubernetes.NewForConfigOrDie(config), versioned.NewForConfigOrDie(config)
 	return w
@@ -71,7 +72,7 @@ func (b *bench) each(n int, do func(i int) error) {
 }
 
 // make makes n DatabaseManagers in each of the namespaces, which it makes, too.
-func (b *bench) make(namespaces, n int) (made []*dbv1alpha1.DatabaseManager) {
+func (b *bench) make(namespaces, n int, change ...func(*dbv1alpha1.DatabaseManagerSpec)) (made []*dbv1alpha1.DatabaseManager) {
 	b.Helper()
 	var names []string
 	for range namespaces {
@@ -79,10 +80,14 @@ func (b *bench) make(namespaces, n int) (made []*dbv1alpha1.DatabaseManager) {
 	}
 	made = make([]*dbv1alpha1.DatabaseManager, namespaces*n)
 	b.each(len(made), func(i int) (err error) {
-		made[i], err = b.databases.CoolopsV1alpha1().DatabaseManagers(names[i%namespaces]).Create(b.Context(), &dbv1alpha1.DatabaseManager{
+		d := &dbv1alpha1.DatabaseManager{
 			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("example-%d", i)},
 			Spec:       dbv1alpha1.DatabaseManagerSpec{Dbtype: dbv1alpha1.MySQL, DeploymentName: fmt.Sprintf("db-%d", i), Replicas: new(int32(0))},
-		}, metav1.CreateOptions{})
+		}
+		for _, change := range change {
+			change(&d.Spec)
+		}
+		made[i], err = b.databases.CoolopsV1alpha1().DatabaseManagers(names[i%namespaces]).Create(b.Context(), d, metav1.CreateOptions{})
 		return err
 	})
 	return made
@@ -194,9 +199,9 @@ func (b *bench) controlled(namespace string, n int) (took time.Duration, bytes f
 
 // settled tells whether every object's status is about what there is.
 func (c *Controller) settled() bool {
-	c.written.mu.Lock()
-	defer c.written.mu.Unlock()
-	return len(c.written.versions) == 0
+	c.consistency.mu.Lock()
+	defer c.consistency.mu.Unlock()
+	return len(c.consistency.writes) == 0
 }
 
 func heap() float64 {

@@ -2,10 +2,12 @@ package main
 
 import (
 	"crypto/rand"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
@@ -71,10 +73,11 @@ func labelsOf(d *dbv1alpha1.DatabaseManager) map[string]string {
 	}
 }
 
-// ownersOf returns the owner reference of a DatabaseManager's children: with it the garbage collector deletes them
-// when their owner is gone. With deletionPolicy Retain they are to stay: an owner that is being deleted gets none.
+// ownersOf returns the owner reference of a DatabaseManager's children: with it the garbage collector deletes them when
+// their owner is gone. With deletionPolicy Retain they have none from the beginning, because with `kubectl delete
+// --cascade=foreground` the garbage collector deletes them before their owner, and does not wait for finalizers.
 func ownersOf(d *dbv1alpha1.DatabaseManager) []*metav1ac.OwnerReferenceApplyConfiguration {
-	if d.DeletionTimestamp != nil {
+	if d.Spec.DeletionPolicy == dbv1alpha1.DeletionPolicyRetain || slices.Contains(d.Finalizers, metav1.FinalizerOrphanDependents) {
 		return nil
 	}
 	return []*metav1ac.OwnerReferenceApplyConfiguration{

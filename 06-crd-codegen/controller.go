@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -32,17 +31,19 @@ type Controller struct {
 	deploymentLister appslisters.DeploymentLister
 	children         []child
 	pods             cache.TypedIndexer[*corev1.Pod]
-	written          written
+	consistency      *consistencyStore
+	databaseStore    cache.Store
 	queue            workqueue.TypedRateLimitingInterface[cache.ObjectName]
 	informers        []cache.SharedInformer
 	hasSynced        []cache.DoneChecker // done when the handlers that fill the queue have seen the first lists
 
-	syncHandler func(context.Context, cache.ObjectName) error // reconcile
-	backoff     *backoff
-	slowRetry   time.Duration // for what a person must mend elsewhere
-	drainFor    time.Duration
-	recorder    record.EventRecorder
-	out         *printer
+	syncHandler  func(context.Context, cache.ObjectName) error // reconcile
+	backoff      *backoff
+	staleBackoff workqueue.TypedRateLimiter[cache.ObjectName]
+	slowRetry    time.Duration // for what a person must mend elsewhere
+	drainFor     time.Duration
+	recorder     record.EventRecorder
+	out          *printer
 
 	working atomic.Int32 // keys in workers' hands
 	syncs   atomic.Int64
@@ -63,11 +64,13 @@ func NewController(
 	c := &Controller{
 		databases:        databases,
 		databaseLister:   informer.Lister(),
+		databaseStore:    informer.Informer().GetStore(),
 		deploymentLister: childInformers.Apps().V1().Deployments().Lister(),
 		children:         childrenOf(client, childInformers),
-		written:          written{stores: map[string]cache.Store{}, versions: map[cache.ObjectName]map[string]string{}},
+		consistency:      newConsistencyStore(),
 		queue:            workqueue.NewTypedRateLimitingQueueWithConfig(retries, workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{Name: queueName}),
 		backoff:          retries,
+		staleBackoff:     newStaleBackoff(),
 		slowRetry:        30 * time.Second,
 		drainFor:         20 * time.Second,
 		recorder:         recorder,
@@ -78,7 +81,7 @@ func NewController(
 	if err := informer.TypedInformer().AddTypedIndexers(databaseIndexes); err != nil {
 		return nil, err
 	}
-	if err := addHandler(c, "DatabaseManager", informer.TypedInformer(), databaseHandler(c.queue)); err != nil {
+	if err := addHandler(c, informer.TypedInformer(), databaseHandler(c.queue)); err != nil {
 		return nil, err
 	}
 	for _, child := range c.children {
@@ -90,18 +93,17 @@ func NewController(
 }
 
 func (k childKind[O, A]) watch(c *Controller, databases cache.TypedIndexer[*dbv1alpha1.DatabaseManager]) error {
-	return addHandler(c, k.kind, k.informer, k.childHandler(databases, c.queue))
+	return addHandler(c, k.informer, k.childHandler(databases, c.queue))
 }
 
 // addHandler has a handler called at the events of an informer.
-func addHandler[O object](c *Controller, kind string, informer cache.TypedSharedIndexInformer[O], handler cache.TypedResourceEventHandler[O]) error {
+func addHandler[O object](c *Controller, informer cache.TypedSharedIndexInformer[O], handler cache.TypedResourceEventHandler[O]) error {
 	registration, err := informer.AddTypedEventHandler(handler)
 	if err != nil {
 		return err
 	}
 	c.informers = append(c.informers, informer)
 	c.hasSynced = append(c.hasSynced, registration.HasSyncedChecker())
-	c.written.stores[kind] = informer.GetStore()
 	return nil
 }
 
@@ -111,6 +113,7 @@ func (c *Controller) Run(ctx, work context.Context, workers int) {
 	defer c.queue.ShutDown()
 	logger := klog.FromContext(ctx)
 	logger.Info("Starting DatabaseManager controller")
+	logWithoutCheck(logger)
 	defer logger.Info("Stopping DatabaseManager controller")
 
 	work, cut := context.WithCancel(work)
@@ -158,6 +161,9 @@ func (c *Controller) processNextItem(ctx context.Context) bool {
 // handleErr decides what becomes of a key after its sync. None is dropped: that the wish and the world are the same
 // is what this program is for.
 func (c *Controller) handleErr(err error, key cache.ObjectName) {
+	if !isRace(err) {
+		c.staleBackoff.Forget(key)
+	}
 	switch {
 	case err == nil:
 		c.queue.Forget(key)
@@ -166,26 +172,22 @@ func (c *Controller) handleErr(err error, key cache.ObjectName) {
 		c.queue.AddAfter(key, c.slowRetry) // whose name it is we don't watch
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		c.queue.Forget(key) // nothing can be made there any more
-	case errors.Is(err, errStale) || errors.As(err, &waitingForDeletion{}):
+	case errors.As(err, &waitingForDeletion{}):
 		c.queue.AddRateLimited(key) // no failure, and nothing to print
+	case isRace(err):
+		// No failure, and no success: the count of failures stays as it is. Usually the event that is missing brings the key
+		// back first. It may never come, so this does not rely on it.
+		delay := c.staleBackoff.When(key)
+		c.queue.AddAfter(key, delay)
+		if apierrors.IsConflict(err) {
+			c.out.line("AGAIN", "%s in %s: %v", key, delay, err)
+		}
 	default:
 		c.queue.AddRateLimited(key)
 		if c.queue.ShuttingDown() {
 			return // it is not added, and drain names it
 		}
 		attempt, delay := c.queue.NumRequeues(key), c.backoff.delay(key).Round(time.Millisecond)
-		if apierrors.IsConflict(err) {
-			// No failure either: somebody was faster. What they did is in the stores a moment later, and read there.
-			c.out.line("AGAIN", "%s in %s: %v", key, delay, err)
-			return
-		}
 		c.out.line("RETRY", "%s attempt %d failed, next in %s: %s", key, attempt, delay, oneLine(err.Error()))
 	}
-}
-
-// wrote tells of a write: people, and the next sync, which has to see it.
-func (c *Controller) wrote(d *dbv1alpha1.DatabaseManager, kind string, applied metav1.Object, word string) {
-	c.writes.Add(1)
-	c.written.add(d, kind, applied)
-	c.out.line(word, "%s %s/%s for DatabaseManager %s", kind, applied.GetNamespace(), applied.GetName(), d.Name)
 }

@@ -13,6 +13,9 @@ import (
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/klog/v2"
+
+	"example.com/client-go-workbook/internal/fence"
+	"example.com/client-go-workbook/internal/program"
 )
 
 // leaseName is the name of the Lease that tells which process leads.
@@ -22,11 +25,21 @@ var errLostLease = errors.New("the lease could not be renewed in time: another p
 
 // election lets one of several processes work, and the others wait.
 type election struct {
-	clientset kubernetes.Interface // one without a limit: a renewal must not wait behind other requests
+	clientset kubernetes.Interface // one without a limit or the fence: a renewal must not wait behind other requests
 	namespace string
 	duration  time.Duration // how long a lease lasts: a dead leader's work is left for that time
+	fence     *fence.Fence  // stops the writes of a process that may no longer lead
 	watchdog  *leaderelection.HealthzAdaptor
 	out       *printer
+}
+
+// checkLeaseDuration returns a usage error for a duration that is not safe. A Lease has whole seconds: with 1.9 s, the
+// others would wait for 1 s only.
+func checkLeaseDuration(duration time.Duration) error {
+	if duration < time.Second || duration > time.Hour || duration%time.Second != 0 {
+		return program.Usagef("--lease-duration takes whole seconds, from 1s to 1h: not %s", duration)
+	}
+	return nil
 }
 
 // run waits until this process leads, calls lead, and gives the lease back when lead has returned, not earlier.
@@ -47,12 +60,21 @@ func (e election) run(ctx context.Context, lead func(ctx, leased context.Context
 		Client:     e.clientset.CoordinationV1(),
 		LockConfig: resourcelock.ResourceLockConfig{Identity: host + "_" + string(uuid.NewUUID())},
 	}
+	leased, lose := context.WithCancel(context.WithoutCancel(ctx))
+	defer lose()
+	leading, stopLeading := context.WithCancel(ctx)
+	defer stopLeading()
+	lost := func() {
+		lose()
+		stopLeading()
+	}
+	renewDeadline := e.duration * 2 / 3
 	elected := make(chan struct{})
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock:          lock,
+		Lock:          e.fence.Lock(lock, renewDeadline, lost),
 		Name:          leaseName,
 		LeaseDuration: e.duration,
-		RenewDeadline: e.duration * 2 / 3,
+		RenewDeadline: renewDeadline,
 		RetryPeriod:   e.duration * 2 / 15,
 		WatchDog:      e.watchdog,
 		// ReleaseOnCancel is not for us: it also gives a lease back that could not be renewed, while lead still runs.
@@ -76,15 +98,10 @@ func (e election) run(ctx context.Context, lead func(ctx, leased context.Context
 	// The lease is renewed for as long as lead runs, which is longer than ctx.
 	renewing, stopRenewing := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopRenewing()
-	leased, lose := context.WithCancel(context.WithoutCancel(ctx))
-	defer lose()
-	leading, stopLeading := context.WithCancel(ctx)
-	defer stopLeading()
 	var group sync.WaitGroup
 	group.Go(func() {
 		elector.Run(renewing)
-		lose()
-		stopLeading()
+		lost()
 	})
 
 	select {
@@ -92,10 +109,10 @@ func (e election) run(ctx context.Context, lead func(ctx, leased context.Context
 		lead(leading, leased)
 	case <-ctx.Done():
 	}
-	lost := leased.Err() != nil
+	isLost := leased.Err() != nil
 	stopRenewing()
 	group.Wait()
-	if lost {
+	if isLost {
 		return errLostLease
 	}
 	if err := release(context.WithoutCancel(ctx), lock); err != nil {

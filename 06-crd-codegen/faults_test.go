@@ -67,6 +67,28 @@ func beController() error {
 		return err
 	}
 	config.QPS = -1
+	if os.Getenv(leaderVar) != "" {
+		hold := make(chan os.Signal, 1)
+		signal.Notify(hold, syscall.SIGUSR1)
+		var held atomic.Bool
+		go func() {
+			<-hold
+			held.Store(true)
+		}()
+		config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+			return roundTripper(func(request *http.Request) (*http.Response, error) {
+				lease := strings.Contains(request.URL.Path, "/leases")
+				if lease && held.Load() { // from SIGUSR1 on
+					<-request.Context().Done()
+					return nil, request.Context().Err()
+				}
+				if !lease && request.Method != http.MethodGet {
+					fmt.Printf("WRITE %d %s %s\n", time.Now().UnixNano(), request.Method, request.URL.Path)
+				}
+				return next.RoundTrip(request)
+			})
+		})
+	}
 	if killAfter, err := strconv.Atoi(os.Getenv(killAfterVar)); err == nil {
 		var writes atomic.Int64
 		config.Wrap(func(next http.RoundTripper) http.RoundTripper {

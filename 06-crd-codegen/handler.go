@@ -51,7 +51,9 @@ func (k childKind[O, A]) childHandler(databases cache.TypedIndexer[*dbv1alpha1.D
 	}
 }
 
-// line prints what happened, in one word, and to what: in one Write, so that the workers' lines don't mix.
+// line prints what happened, in one word, and to what: on one line, and in one Write, so that the workers' lines don't
+// mix.
 func (p *printer) line(word, format string, args ...any) {
-	fmt.Fprintf(p.out, "%-10s "+format+"\n", append([]any{word}, args...)...)
+	text := strings.ReplaceAll(strings.TrimSpace(fmt.Sprintf(format, args...)), "\n", " ")
+	fmt.Fprintf(p.out, "%-10s %s\n", word, text)
 }

@@ -5,7 +5,7 @@
 // Secret and maybe a volume claim as they should be, and tells in its status how things stand.
 //
 // Read in this order: pkg/apis, main.go, reconcile.go, children.go (which children, and their desired state), apply.go (writing only what
-// differs), status.go, release.go (the end of a DatabaseManager), written.go (the stores are behind), handler.go
+// differs), status.go, release.go (the end of a DatabaseManager), consistency.go (the stores are late), handler.go
 // and informer.go (who wakes whom). controller.go is chapter 5's, for more kinds; backoff.go, drain.go, election.go,
 // serve.go and watcherror.go are the same.
 package main
@@ -31,6 +31,7 @@ import (
 
 	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned"
 	dbscheme "example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned/scheme"
+	"example.com/client-go-workbook/internal/fence"
 	"example.com/client-go-workbook/internal/program"
 )
 
@@ -43,7 +44,7 @@ func main() {
 	p.Flags.Func("workers", "how many DatabaseManagers to sync at once (default 5)", atLeastOne(&s.workers))
 	p.Flags.DurationVar(&s.drainFor, "drain", 20*time.Second, "how long to go on with queued DatabaseManagers after SIGTERM or Ctrl-C")
 	p.Flags.BoolVar(&s.leaderElect, "leader-elect", false, "work only while no other process does, by a Lease in the watched namespace (or default)")
-	p.Flags.DurationVar(&s.leaseDuration, "lease-duration", 15*time.Second, "how long others wait for a leader that has died")
+	p.Flags.DurationVar(&s.leaseDuration, "lease-duration", 15*time.Second, "how long others wait for a leader that has died, in whole seconds")
 	p.Flags.Func("listen", "serve /metrics, /healthz and /readyz at this address, such as 127.0.0.1:8080", func(value string) (err error) {
 		// Already here: a port that is taken should stop the program before it has begun with anything.
 		s.listener, err = net.Listen("tcp", value)
@@ -71,8 +72,18 @@ type settings struct {
 }
 
 func run(ctx context.Context, config *rest.Config, s settings, out *printer) error {
-	if s.leaseDuration < time.Second {
-		return program.Usagef("--lease-duration takes at least 1s")
+	if err := checkLeaseDuration(s.leaseDuration); err != nil {
+		return err
+	}
+	ctx = program.WithoutBodies(ctx) // in some of them is a password
+	leaseClient, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	writes := &fence.Fence{}
+	if s.leaderElect {
+		config = rest.CopyConfig(config)
+		config.Wrap(writes.Wrap) // what is written from here on, is written as the leader
 	}
 	clientset, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -138,7 +149,7 @@ func run(ctx context.Context, config *rest.Config, s settings, out *printer) err
 		controller.Run(ctx, context.WithoutCancel(ctx), s.workers)
 		return refusal(ctx)
 	}
-	e := election{clientset: clientset, namespace: s.namespace, duration: s.leaseDuration, watchdog: watchdog, out: out}
+	e := election{clientset: leaseClient, fence: writes, namespace: s.namespace, duration: s.leaseDuration, watchdog: watchdog, out: out}
 	if e.namespace == "" {
 		e.namespace = metav1.NamespaceDefault
 	}

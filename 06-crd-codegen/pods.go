@@ -35,7 +35,7 @@ func (c *Controller) watchPods(informer cache.TypedSharedIndexInformer[*corev1.P
 			c.queue.Add(cache.MetaObjectToName(d))
 		}
 	}
-	return addHandler(c, "Pod", informer, cache.TypedResourceEventHandlerFuncs[*corev1.Pod]{
+	return addHandler(c, informer, cache.TypedResourceEventHandlerFuncs[*corev1.Pod]{
 		AddFunc:    func(pod *corev1.Pod) { changed(&corev1.Pod{}, pod) },
 		UpdateFunc: changed,
 		DeleteFunc: func(deleted cache.DeletedObject[*corev1.Pod]) {

@@ -17,14 +17,14 @@ import (
 func (c *Controller) reconcile(ctx context.Context, key cache.ObjectName) error {
 	d, err := c.databaseLister.DatabaseManagers(key.Namespace).Get(key.Name)
 	if apierrors.IsNotFound(err) {
-		c.written.forget(key)
+		c.consistency.Clear(key)
 		return nil // the garbage collector looks after the children
 	}
 	if err != nil {
 		return fmt.Errorf("looking up %s: %w", key, err)
 	}
-	if !c.written.seen(key) {
-		return nil // the event of our own last write is still to come, and brings the key back
+	if err := c.consistency.EnsureReady(key); err != nil {
+		return err // what a store does not have yet would be written again
 	}
 
 	deployment, err := c.deploymentLister.Deployments(d.Namespace).Get(d.Spec.DeploymentName)
@@ -36,9 +36,9 @@ func (c *Controller) reconcile(ctx context.Context, key cache.ObjectName) error 
 			return nil
 		}
 	} else {
-		deployment, err = c.applyChildren(ctx, d, deployment)
+		d, deployment, err = c.applyChildren(ctx, d, deployment)
 	}
-	if err != nil && !isUserFacing(err) && c.queue.NumRequeues(key) < maxTransientErrors {
+	if err != nil && (isRace(err) || !isUserFacing(err) && c.queue.NumRequeues(key) < maxTransientErrors) {
 		return err
 	}
 	if statusErr := c.applyStatus(ctx, d, deployment, err); statusErr != nil {
@@ -47,26 +47,28 @@ func (c *Controller) reconcile(ctx context.Context, key cache.ObjectName) error 
 	return err
 }
 
-// applyChildren brings all children in line. It stops at the first that it can't, and returns the Deployment: the
-// store's, which may be nil, or a newer one.
-func (c *Controller) applyChildren(ctx context.Context, d *dbv1alpha1.DatabaseManager, deployment *appsv1.Deployment) (*appsv1.Deployment, error) {
+// applyChildren brings all children in line. It stops at the first that it can't. It returns the DatabaseManager with or
+// without the finalizer, and the Deployment: the store's, which may be nil, or a newer one.
+func (c *Controller) applyChildren(ctx context.Context, d *dbv1alpha1.DatabaseManager, deployment *appsv1.Deployment) (*dbv1alpha1.DatabaseManager, *appsv1.Deployment, error) {
+	// As long as it has the finalizer, children may have no owner reference. So it comes first, and goes last.
+	retain := d.Spec.DeletionPolicy == dbv1alpha1.DeletionPolicyRetain
 	var err error
-	if d.Spec.DeletionPolicy == dbv1alpha1.DeletionPolicyRetain {
-		err = c.addFinalizer(ctx, d) // first: without it the children would go with the object
-	} else {
-		err = c.removeFinalizer(ctx, d)
-	}
-	if err != nil {
-		return deployment, err
+	if retain {
+		if d, err = c.addFinalizer(ctx, d); err != nil {
+			return d, deployment, err
+		}
 	}
 	for _, child := range c.children {
 		applied, err := child.apply(ctx, c, d)
 		if err != nil {
-			return deployment, err
+			return d, deployment, err
 		}
 		if applied, ok := applied.(*appsv1.Deployment); ok {
 			deployment = applied
 		}
 	}
-	return deployment, nil
+	if !retain {
+		d, err = c.removeFinalizer(ctx, d)
+	}
+	return d, deployment, err
 }

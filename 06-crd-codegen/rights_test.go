@@ -35,7 +35,12 @@ func TestRights(t *testing.T) {
 	}
 	w.untilReady("example", corev1.PodReasonUnschedulable) // there is no volume
 	scale("0", reasonScaledToZero)
-	scale("1", corev1.PodReasonUnschedulable) // the second event of this kind, an update of the first
+	scale("1", corev1.PodReasonUnschedulable)             // the second event of this kind, an update of the first
+	for _, policy := range []string{"Delete", "Retain"} { // the children get owner references, and lose them again
+		patch := []byte(`{"spec": {"deletionPolicy": "` + policy + `"}}`)
+		got(w.databases.Patch(t.Context(), "example", types.MergePatchType, patch, metav1.PatchOptions{}))(w)
+		w.untilReady("example", corev1.PodReasonUnschedulable)
+	}
 	until(w, "an event that counts two", func(ctx context.Context) (*corev1.EventList, error) {
 		return w.client.CoreV1().Events(w.namespace).List(ctx, metav1.ListOptions{FieldSelector: "reason=" + corev1.PodReasonUnschedulable})
 	}, func(events *corev1.EventList) bool { return len(events.Items) == 1 && events.Items[0].Count == 2 })

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+	"k8s.io/client-go/tools/cache"
 
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	dbv1alpha1ac "example.com/client-go-workbook/06-crd-codegen/pkg/generated/applyconfiguration/databasemanager/v1alpha1"
@@ -30,6 +31,7 @@ const (
 	reasonQuotaExceeded     = "QuotaExceeded"
 	reasonNameConflict      = "NameConflict"
 	reasonWaiting           = "WaitingForDeletion"
+	reasonLabelChanged      = "LabelChanged"
 	reasonSyncFailed        = "SyncFailed"
 	reasonDeadlineExceeded  = "ProgressDeadlineExceeded"
 	reasonRollingOut        = "RollingOut"
@@ -40,7 +42,7 @@ const (
 // refuses it, or a name is taken. All others are expected to pass by themselves, and would only make the status flicker.
 func isUserFacing(err error) bool {
 	return !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) &&
-		(errors.As(err, &nameConflict{}) || apierrors.IsForbidden(err) || apierrors.IsInvalid(err))
+		(errors.As(err, &nameConflict{}) || errors.As(err, &labelChanged{}) || apierrors.IsForbidden(err) || apierrors.IsInvalid(err))
 }
 
 // maxTransientErrors is how many times the others may occur, one after another, before the status reports them. The
@@ -55,6 +57,8 @@ func reasonOf(err error) string {
 		return reasonNameConflict
 	case errors.As(err, &waitingForDeletion{}):
 		return reasonWaiting
+	case errors.As(err, &labelChanged{}):
+		return reasonLabelChanged
 	case strings.Contains(err.Error(), "exceeded quota"):
 		return reasonQuotaExceeded
 	case camelCase.MatchString(reason):
@@ -155,8 +159,10 @@ func (c *Controller) applyStatus(ctx context.Context, d *dbv1alpha1.DatabaseMana
 			WithObservedGeneration(condition.ObservedGeneration).WithLastTransitionTime(condition.LastTransitionTime))
 	}
 	ready, before := apimeta.FindStatusCondition(status.Conditions, dbv1alpha1.ConditionReady), apimeta.FindStatusCondition(d.Status.Conditions, dbv1alpha1.ConditionReady)
+	// With the resourceVersion, because the status is about this object as it was read. A UID does not help: the server
+	// would take the status of an earlier object of that name.
 	made, err := c.databases.CoolopsV1alpha1().DatabaseManagers(d.Namespace).ApplyStatus(ctx,
-		dbv1alpha1ac.DatabaseManager(d.Name, d.Namespace).WithUID(d.UID).WithStatus(want),
+		dbv1alpha1ac.DatabaseManager(d.Name, d.Namespace).WithResourceVersion(d.ResourceVersion).WithStatus(want),
 		metav1.ApplyOptions{FieldManager: fieldManager, Force: true})
 	if apierrors.IsNotFound(err) {
 		return nil // it was deleted meanwhile
@@ -165,7 +171,7 @@ func (c *Controller) applyStatus(ctx context.Context, d *dbv1alpha1.DatabaseMana
 		return fmt.Errorf("writing the status Ready=%s %s (%s): %w", ready.Status, ready.Reason, ready.Message, err)
 	}
 	c.writes.Add(1)
-	c.written.add(d, "DatabaseManager", made)
+	c.consistency.WroteAt(cache.MetaObjectToName(d), c.databaseStore, made.ResourceVersion)
 
 	c.out.line("STATUS", "%s/%s Ready=%s %s: %s", d.Namespace, d.Name, ready.Status, ready.Reason, ready.Message)
 	if before == nil || before.Status != ready.Status || before.Reason != ready.Reason {

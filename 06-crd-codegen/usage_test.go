@@ -1,11 +1,18 @@
 package main
 
 import (
+	"context"
+	"encoding/base64"
 	"net"
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"example.com/client-go-workbook/internal/testcluster"
 )
@@ -34,7 +41,9 @@ func TestBadUsage(t *testing.T) {
 		"workers as text": {[]string{"--workers=two"}, "1 or more"},
 		"port in use":     {[]string{"--listen=" + listener.Addr().String()}, "address already in use"},
 		"an argument":     {[]string{"example-mysql"}, `unknown argument "example-mysql"`},
-		"a bad duration":  {[]string{"--resync=1"}, "missing unit"},
+		"a lease that is no whole number of seconds": {[]string{"--leader-elect", "--lease-duration=1900ms"}, "--lease-duration takes whole seconds"},
+		"a lease that is too short":                  {[]string{"--lease-duration=0s"}, "from 1s"},
+		"a bad duration":                             {[]string{"--resync=1"}, "missing unit"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, line := runProgram(t, test.args...)
@@ -42,6 +51,43 @@ func TestBadUsage(t *testing.T) {
 				t.Errorf("exit code %d, %q, want 2 and %q", code, line, test.want)
 			}
 		})
+	}
+}
+
+// TestPasswordIsNotLogged runs the program with the most that client-go can log.
+func TestPasswordIsNotLogged(t *testing.T) {
+	for _, watchList := range []string{"true", "false"} { // without streaming lists, an answer has all Secrets
+		w := newWorld(t)
+		w.make("first")
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		command := exec.CommandContext(ctx, os.Args[0], "--kubeconfig="+testcluster.Kubeconfig(t), "--namespace="+w.namespace, "-v=10", "--leader-elect")
+		command.Env = append(os.Environ(), mainVar+"=1", "KUBE_FEATURE_WatchListClient="+watchList)
+		command.Cancel = func() error { return command.Process.Signal(syscall.SIGTERM) }
+		var output buffer
+		command.Stdout, command.Stderr = &output, &output
+		if err := command.Start(); err != nil {
+			t.Fatal(err)
+		}
+		w.untilReady("first", reasonReplicasReady)
+		got(w.databases.Patch(t.Context(), "first", types.MergePatchType, []byte(`{"spec": {"deletionPolicy": "Retain"}}`), metav1.PatchOptions{}))(w)
+		until(w, "the Secret is written again", get(w.client.CoreV1().Secrets(w.namespace).Get, "db-root"), func(s *corev1.Secret) bool { return len(s.OwnerReferences) == 0 })
+		if err := w.databases.Delete(t.Context(), "first", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		untilGone(w, "the DatabaseManager", w.databases.Get, "first")
+		cancel()
+		_ = command.Wait()
+		password := w.secret("db-root").Data["password"]
+		log := output.String()
+		for _, secret := range []string{string(password), base64.StdEncoding.EncodeToString(password)} {
+			if n := strings.Count(log, secret); n > 0 {
+				t.Errorf("WatchListClient=%s: the password is in the log %d times", watchList, n)
+			}
+		}
+		if !strings.Contains(log, "/secrets/db-root") {
+			t.Errorf("WatchListClient=%s: the requests are not in the log: %d bytes", watchList, len(log))
+		}
 	}
 }
 

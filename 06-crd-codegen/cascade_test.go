@@ -1,0 +1,347 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
+	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned"
+)
+
+// cascades are the ways to delete a DatabaseManager after which its children are to be there.
+var cascades = map[string]struct {
+	policy      dbv1alpha1.DeletionPolicy
+	propagation metav1.DeletionPropagation
+}{
+	"Delete, orphan":     {dbv1alpha1.DeletionPolicyDelete, metav1.DeletePropagationOrphan},
+	"Retain, orphan":     {dbv1alpha1.DeletionPolicyRetain, metav1.DeletePropagationOrphan},
+	"Retain, foreground": {dbv1alpha1.DeletionPolicyRetain, metav1.DeletePropagationForeground},
+	"Retain, background": {dbv1alpha1.DeletionPolicyRetain, metav1.DeletePropagationBackground},
+}
+
+// gate holds what the server sends on watches of a resource, while it is closed.
+type gate struct {
+	resource string
+	delay    time.Duration // for all that comes through
+
+	mu   sync.Mutex
+	open chan struct{}
+}
+
+func newGate(resource string) *gate {
+	g := &gate{resource: resource, open: make(chan struct{})}
+	close(g.open)
+	return g
+}
+
+func (g *gate) set(open bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if open {
+		close(g.open)
+	} else {
+		g.open = make(chan struct{})
+	}
+}
+
+func (g *gate) wrap(config *rest.Config) *rest.Config {
+	config = rest.CopyConfig(config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(request *http.Request) (*http.Response, error) {
+			response, err := next.RoundTrip(request)
+			if err == nil && request.URL.Query().Get("watch") != "" && strings.HasSuffix(request.URL.Path, "/"+g.resource) {
+				response.Body = &gatedBody{response.Body, g, request.Context()}
+			}
+			return response, err
+		})
+	})
+	return config
+}
+
+type gatedBody struct {
+	io.ReadCloser
+	gate *gate
+	ctx  context.Context
+}
+
+func (b *gatedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.gate.mu.Lock()
+	open := b.gate.open
+	b.gate.mu.Unlock()
+	select {
+	case <-open:
+	case <-b.ctx.Done():
+		return 0, b.ctx.Err()
+	}
+	if b.gate.delay > 0 {
+		select {
+		case <-time.After(b.gate.delay):
+		case <-b.ctx.Done():
+			return 0, b.ctx.Err()
+		}
+	}
+	return n, err
+}
+
+// garbageCollected waits until the garbage collector has dealt with children of an owner that is gone: until one more,
+// which the controller knows nothing of, is deleted.
+func (w *world) garbageCollected(owner *dbv1alpha1.DatabaseManager) {
+	w.Helper()
+	got(w.client.CoreV1().ConfigMaps(w.namespace).Create(w.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+		Name:            "child-of-" + owner.Name,
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner, schema.FromAPIVersionAndKind(dbv1alpha1.GroupVersion.String(), "DatabaseManager"))},
+	}}, metav1.CreateOptions{}))(w)
+	untilGone(w, "a child without an owner", w.client.CoreV1().ConfigMaps(w.namespace).Get, "child-of-"+owner.Name)
+}
+
+// childrenOfDB returns the four children of the Deployment db by kind and UID, without those that are gone or going.
+func (w *world) childrenOfDB() map[string]types.UID {
+	w.Helper()
+	uids := map[string]types.UID{}
+	add := func(kind string, child metav1.Object, err error) {
+		if err == nil && child.GetDeletionTimestamp() == nil {
+			uids[kind] = child.GetUID()
+		}
+	}
+	deployment, err := w.client.AppsV1().Deployments(w.namespace).Get(w.Context(), "db", metav1.GetOptions{})
+	add("Deployment", deployment, err)
+	service, err := w.client.CoreV1().Services(w.namespace).Get(w.Context(), "db", metav1.GetOptions{})
+	add("Service", service, err)
+	secret, err := w.client.CoreV1().Secrets(w.namespace).Get(w.Context(), "db-root", metav1.GetOptions{})
+	add("Secret", secret, err)
+	claim, err := w.client.CoreV1().PersistentVolumeClaims(w.namespace).Get(w.Context(), "db-data", metav1.GetOptions{})
+	add("PersistentVolumeClaim", claim, err)
+	return uids
+}
+
+// TestCascade deletes a DatabaseManager so that its children must stay. The controller is awake all the time, and does
+// not know of the deletion: what its watch of DatabaseManagers brings is held until the garbage collector is done.
+func TestCascade(t *testing.T) {
+	for name, test := range cascades {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			watch := newGate("databasemanagers")
+			c, resync := w.inside(watch.wrap(w.config))
+			d := w.make("example", func(s *dbv1alpha1.DatabaseManagerSpec) {
+				s.StorageSize, s.DeletionPolicy, s.Replicas = new(resource.MustParse("1Gi")), test.policy, new(int32(0))
+			})
+			w.untilReady("example", reasonScaledToZero)
+			w.quiet(c, &requests{})
+			before := w.childrenOfDB()
+			if len(before) != 4 {
+				t.Fatalf("children %v", before)
+			}
+
+			watch.set(false)
+			if err := w.databases.Delete(t.Context(), "example", metav1.DeleteOptions{PropagationPolicy: &test.propagation}); err != nil {
+				t.Fatal(err)
+			}
+			if test.policy == dbv1alpha1.DeletionPolicyDelete {
+				untilGone(w, "the DatabaseManager", w.databases.Get, "example")
+			} else { // our finalizer holds it; the others' are gone when the garbage collector is done
+				until(w, "the garbage collector is done", get(w.databases.Get, "example"), func(d *dbv1alpha1.DatabaseManager) bool {
+					return d.DeletionTimestamp != nil && len(d.Finalizers) == 1
+				})
+			}
+			resync() // and once more, if no event has woken it
+			watch.set(true)
+			untilGone(w, "the DatabaseManager", w.databases.Get, "example")
+			w.garbageCollected(d)
+			for kind, uid := range before {
+				if now := w.childrenOfDB()[kind]; now != uid {
+					t.Errorf("%s: UID was %s, is %q", kind, uid, now)
+				}
+			}
+		})
+	}
+}
+
+// TestPolicyChangedBeforeTheEnd changes the deletionPolicy while the controller is stopped after the first of its
+// writes for it, and deletes the object then. The next controller carries the change through.
+func TestPolicyChangedBeforeTheEnd(t *testing.T) {
+	for from, to := range map[dbv1alpha1.DeletionPolicy]dbv1alpha1.DeletionPolicy{
+		dbv1alpha1.DeletionPolicyDelete: dbv1alpha1.DeletionPolicyRetain,
+		dbv1alpha1.DeletionPolicyRetain: dbv1alpha1.DeletionPolicyDelete,
+	} {
+		t.Run(fmt.Sprintf("%s to %s", from, to), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			// After the change one write gets through: the finalizer, or a Secret with an owner reference.
+			var mu sync.Mutex
+			left := -1
+			spent := make(chan struct{})
+			config := rest.CopyConfig(w.config)
+			config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+				return roundTripper(func(request *http.Request) (*http.Response, error) {
+					mu.Lock()
+					defer mu.Unlock()
+					if request.Method == http.MethodGet || left < 0 || strings.HasSuffix(request.URL.Path, "/events") {
+						return next.RoundTrip(request)
+					}
+					if left == 0 {
+						select {
+						case <-spent:
+						default:
+							close(spent)
+						}
+						return nil, fmt.Errorf("the controller is killed")
+					}
+					left--
+					return next.RoundTrip(request)
+				})
+			})
+			_, stop := w.run(config)
+			d := w.make("example", func(s *dbv1alpha1.DatabaseManagerSpec) {
+				s.StorageSize, s.DeletionPolicy, s.Replicas = new(resource.MustParse("1Gi")), from, new(int32(0))
+			})
+			w.untilReady("example", reasonScaledToZero)
+			before := w.childrenOfDB()
+			mu.Lock()
+			left = 1
+			mu.Unlock()
+			got(w.databases.Patch(t.Context(), "example", types.MergePatchType, fmt.Appendf(nil, `{"spec": {"deletionPolicy": %q}}`, to), metav1.PatchOptions{}))(w)
+			select {
+			case <-spent:
+			case <-time.After(time.Minute):
+				t.Fatal("no second write")
+			}
+			stop()
+			if err := w.databases.Delete(t.Context(), "example", metav1.DeleteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			w.run(w.config)
+			untilGone(w, "the DatabaseManager", w.databases.Get, "example")
+			w.garbageCollected(d)
+			if to == dbv1alpha1.DeletionPolicyDelete {
+				until(w, "the children are gone", func(context.Context) (int, error) { return len(w.childrenOfDB()), nil }, func(n int) bool { return n == 0 })
+				return
+			}
+			for kind, uid := range before {
+				if now := w.childrenOfDB()[kind]; now != uid {
+					t.Errorf("%s: UID was %s, is %q", kind, uid, now)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkCascade counts the children that are lost of 500 DatabaseManagers, deleted one after another while the
+// controller runs, 200 ms behind in what it knows of DatabaseManagers.
+func BenchmarkCascade(b *testing.B) {
+	const databases = 500
+	for name, test := range cascades {
+		b.Run(name, func(b *testing.B) {
+			bench := newBench(b)
+			watch := newGate("databasemanagers")
+			watch.delay = 200 * time.Millisecond
+			config := watch.wrap(bench.config)
+			for range b.N {
+				made := bench.make(1, databases, func(s *dbv1alpha1.DatabaseManagerSpec) {
+					s.DeletionPolicy, s.StorageSize = test.policy, new(resource.MustParse("1Gi"))
+				})
+				namespace := made[0].Namespace
+				output := &counter{words: map[string]int{}}
+				_, stop := startController(b, kubernetes.NewForConfigOrDie(config), versioned.NewForConfigOrDie(config), namespace, benchWorkers, output)
+				until := func(what string, met func(ctx context.Context) (bool, error)) {
+					if err := wait.PollUntilContextTimeout(b.Context(), 100*time.Millisecond, 10*time.Minute, true, met); err != nil {
+						b.Fatalf("%s: %v", what, err)
+					}
+				}
+				until("all children", func(context.Context) (bool, error) { return output.count("CREATED") >= 4*databases, nil })
+				before := bench.childUIDs(namespace)
+				client := bench.databases.CoolopsV1alpha1().DatabaseManagers(namespace)
+				for _, d := range made {
+					if err := client.Delete(b.Context(), d.Name, metav1.DeleteOptions{PropagationPolicy: &test.propagation}); err != nil {
+						b.Fatal(err)
+					}
+				}
+				until("all DatabaseManagers gone", func(ctx context.Context) (bool, error) {
+					left, err := client.List(ctx, metav1.ListOptions{})
+					return err == nil && len(left.Items) == 0, err
+				})
+				stop()
+				// The garbage collector works in order of what it learns: when this one is deleted, the others would be.
+				sentinel := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "sentinel", OwnerReferences: []metav1.OwnerReference{
+					*metav1.NewControllerRef(made[0], schema.FromAPIVersionAndKind(dbv1alpha1.GroupVersion.String(), "DatabaseManager")),
+				}}}
+				if _, err := bench.client.CoreV1().ConfigMaps(namespace).Create(b.Context(), sentinel, metav1.CreateOptions{}); err != nil {
+					b.Fatal(err)
+				}
+				until("the garbage collector", func(ctx context.Context) (bool, error) {
+					configMaps, err := bench.client.CoreV1().ConfigMaps(namespace).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=sentinel"})
+					return err == nil && len(configMaps.Items) == 0, err
+				})
+				after := bench.childUIDs(namespace)
+				lost := 0
+				for uid := range before {
+					if !after[uid] {
+						lost++
+					}
+				}
+				b.ReportMetric(float64(len(before)), "children")
+				b.ReportMetric(float64(lost), "lost")
+				if lost > 0 {
+					b.Errorf("%d of %d children are lost", lost, len(before))
+				}
+			}
+		})
+	}
+}
+
+// childUIDs returns the UIDs of all children in a namespace, without those that are being deleted.
+func (b *bench) childUIDs(namespace string) map[types.UID]bool {
+	b.Helper()
+	uids := map[types.UID]bool{}
+	list := metav1.ListOptions{LabelSelector: managedByLabel + "=" + fieldManager}
+	add := func(child metav1.Object) {
+		if child.GetDeletionTimestamp() == nil {
+			uids[child.GetUID()] = true
+		}
+	}
+	deployments, err := b.client.AppsV1().Deployments(namespace).List(b.Context(), list)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for i := range deployments.Items {
+		add(&deployments.Items[i])
+	}
+	services, err := b.client.CoreV1().Services(namespace).List(b.Context(), list)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for i := range services.Items {
+		add(&services.Items[i])
+	}
+	secrets, err := b.client.CoreV1().Secrets(namespace).List(b.Context(), list)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for i := range secrets.Items {
+		add(&secrets.Items[i])
+	}
+	claims, err := b.client.CoreV1().PersistentVolumeClaims(namespace).List(b.Context(), list)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for i := range claims.Items {
+		add(&claims.Items[i])
+	}
+	return uids
+}
