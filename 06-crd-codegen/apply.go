@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
@@ -18,11 +19,13 @@ import (
 type client[O, A any] interface {
 	Get(ctx context.Context, name string, options metav1.GetOptions) (O, error)
 	Apply(ctx context.Context, desired A, options metav1.ApplyOptions) (O, error)
+	Update(ctx context.Context, object O, options metav1.UpdateOptions) (O, error)
 }
 
 // object is a pointer to an API object.
 type object interface {
 	metav1.Object
+	runtime.Object
 	comparable
 }
 
@@ -49,6 +52,7 @@ type childKind[O object, A applyConfiguration[A]] struct {
 	clientIn func(namespace string) client[O, A]
 	extract  func(existing O, manager string) (A, error)       // the fields of existing that the manager has set
 	desired  func(d *dbv1alpha1.DatabaseManager, existing O) A // existing is nil if there is none; the result, if none is wanted
+	withSpec func(existing O, desired A) (O, error)            // a copy of existing with the desired spec; nil: never replaced, its data would be lost
 }
 
 // newChild returns a child. C is the type of the kind's typed client: Go finds O and A by the other arguments.
@@ -58,8 +62,9 @@ func newChild[O object, A applyConfiguration[A], C client[O, A]](
 	clientIn func(namespace string) C,
 	extract func(existing O, manager string) (A, error),
 	desired func(d *dbv1alpha1.DatabaseManager, existing O) A,
+	withSpec func(existing O, desired A) (O, error),
 ) child {
-	return childKind[O, A]{kind, suffix, informer, func(namespace string) client[O, A] { return clientIn(namespace) }, extract, desired}
+	return childKind[O, A]{kind, suffix, informer, func(namespace string) client[O, A] { return clientIn(namespace) }, extract, desired, withSpec}
 }
 
 // apply brings a child in line with what is desired, and returns it, or nil if none is desired.
@@ -111,6 +116,11 @@ func (k childKind[O, A]) apply(ctx context.Context, c *Controller, d *dbv1alpha1
 	if equality.Semantic.DeepEqual(owned, desired) {
 		return existing, nil
 	}
+	if k.withSpec != nil && lacksElement(owned, desired) {
+		if existing, err = k.replace(ctx, existing, desired); err != nil {
+			return nil, err
+		}
+	}
 	return k.update(ctx, c, d, existing, desired, "APPLIED")
 }
 
@@ -125,8 +135,15 @@ func (k childKind[O, A]) update(ctx context.Context, c *Controller, d *dbv1alpha
 			return nil, err
 		}
 	}
-	desired = desired.WithUID(existing.GetUID()).WithResourceVersion(existing.GetResourceVersion())
-	applied, err := k.clientIn(d.Namespace).Apply(ctx, desired, applyOptions)
+	client := k.clientIn(d.Namespace)
+	desired = desired.WithUID(existing.GetUID())
+	applied, err := client.Apply(ctx, desired.WithResourceVersion(existing.GetResourceVersion()), applyOptions)
+	if k.withSpec != nil && apierrors.IsInvalid(err) {
+		if existing, err = k.replace(ctx, existing, desired); err != nil {
+			return nil, err
+		}
+		applied, err = client.Apply(ctx, desired.WithResourceVersion(existing.GetResourceVersion()), applyOptions)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("updating %s %s: %w", k.kind, existing.GetName(), err)
 	}

@@ -54,10 +54,10 @@ func childrenOf(client kubernetes.Interface, factory informers.SharedInformerFac
 	core, apps := client.CoreV1(), client.AppsV1()
 	coreInformers, appsInformers := factory.Core().V1(), factory.Apps().V1()
 	return []child{
-		newChild("Secret", secretSuffix, coreInformers.Secrets().TypedInformer(), core.Secrets, corev1ac.ExtractSecret, desiredSecret),
-		newChild("PersistentVolumeClaim", claimSuffix, coreInformers.PersistentVolumeClaims().TypedInformer(), core.PersistentVolumeClaims, corev1ac.ExtractPersistentVolumeClaim, desiredClaim),
-		newChild("Deployment", "", appsInformers.Deployments().TypedInformer(), apps.Deployments, appsv1ac.ExtractDeployment, desiredDeployment),
-		newChild("Service", "", coreInformers.Services().TypedInformer(), core.Services, corev1ac.ExtractService, desiredService),
+		newChild("Secret", secretSuffix, coreInformers.Secrets().TypedInformer(), core.Secrets, corev1ac.ExtractSecret, desiredSecret, nil),
+		newChild("PersistentVolumeClaim", claimSuffix, coreInformers.PersistentVolumeClaims().TypedInformer(), core.PersistentVolumeClaims, corev1ac.ExtractPersistentVolumeClaim, desiredClaim, nil),
+		newChild("Deployment", "", appsInformers.Deployments().TypedInformer(), apps.Deployments, appsv1ac.ExtractDeployment, desiredDeployment, deploymentWithSpec),
+		newChild("Service", "", coreInformers.Services().TypedInformer(), core.Services, corev1ac.ExtractService, desiredService, serviceWithSpec),
 	}
 }
 
@@ -186,6 +186,18 @@ func desiredDeployment(d *dbv1alpha1.DatabaseManager, _ *appsv1.Deployment) *app
 						WithSeccompProfile(corev1ac.SeccompProfile().WithType(corev1.SeccompProfileTypeRuntimeDefault))).
 					WithContainers(container).
 					WithVolumes(data))))
+}
+
+func deploymentWithSpec(existing *appsv1.Deployment, desired *appsv1ac.DeploymentApplyConfiguration) (*appsv1.Deployment, error) {
+	existing = existing.DeepCopy()
+	existing.Spec = appsv1.DeploymentSpec{}
+	return existing, convert(desired.Spec, &existing.Spec)
+}
+
+func serviceWithSpec(existing *corev1.Service, desired *corev1ac.ServiceApplyConfiguration) (*corev1.Service, error) {
+	existing = existing.DeepCopy()
+	existing.Spec = corev1.ServiceSpec{}
+	return existing, convert(desired.Spec, &existing.Spec)
 }
 
 func replicasOf(d *dbv1alpha1.DatabaseManager) int32 {

@@ -179,7 +179,7 @@ func TestQuota(t *testing.T) {
 	}
 }
 
-func TestDrift(t *testing.T) {
+func TestOtherDrift(t *testing.T) {
 	w := newWorld(t)
 	w.run(w.config)
 	d := w.make("example")

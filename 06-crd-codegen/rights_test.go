@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -44,6 +45,12 @@ func TestRights(t *testing.T) {
 	until(w, "an event that counts two", func(ctx context.Context) (*corev1.EventList, error) {
 		return w.client.CoreV1().Events(w.namespace).List(ctx, metav1.ListOptions{FieldSelector: "reason=" + corev1.PodReasonUnschedulable})
 	}, func(events *corev1.EventList) bool { return len(events.Items) == 1 && events.Items[0].Count == 2 })
+
+	// Changes that an apply cannot undo.
+	got(w.client.AppsV1().Deployments(w.namespace).Patch(t.Context(), "db", types.MergePatchType, []byte(`{"spec": {"strategy": {"type": "RollingUpdate"}}}`), metav1.PatchOptions{}))(w)
+	got(w.client.CoreV1().Services(w.namespace).Patch(t.Context(), "db", types.MergePatchType, []byte(`{"spec": {"ports": [{"port": 1}]}}`), metav1.PatchOptions{}))(w)
+	until(w, "the Deployment is as it was", get(w.client.AppsV1().Deployments(w.namespace).Get, "db"), func(d *appsv1.Deployment) bool { return d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType })
+	until(w, "the Service is as it was", get(w.client.CoreV1().Services(w.namespace).Get, "db"), func(s *corev1.Service) bool { return s.Spec.Ports[0].Port == port })
 
 	if err := w.databases.Delete(t.Context(), "example", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)

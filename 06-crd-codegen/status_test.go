@@ -238,7 +238,7 @@ func TestFailingWritesAreReported(t *testing.T) {
 		t.Errorf("message %q", ready.Message)
 	}
 	syncs := c.syncs.Load()
-	until(w, "three more attempts", func(context.Context) (int64, error) { return c.syncs.Load() - syncs, nil }, func(n int64) bool { return n >= 3 })
+	until(w, "two more attempts", func(context.Context) (int64, error) { return c.syncs.Load() - syncs, nil }, func(n int64) bool { return n >= 2 })
 	if n := counted.take()["PATCH databasemanagers/status"]; n > 1 {
 		t.Errorf("the status was written %d times for the same error", n)
 	}

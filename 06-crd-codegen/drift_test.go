@@ -1,0 +1,333 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
+)
+
+// change is a change of a child by somebody else, as an RFC 6902 patch.
+type change struct {
+	resource schema.GroupVersionResource
+	suffix   string
+	name     string // of the change: the operation and the path
+	patch    string
+}
+
+// serverRefuses are the changes that the API server itself refuses, so that nobody has to undo them: fields that are immutable,
+// required, or bound to another. (Together with the other the field can change: see unions.)
+var serverRefuses = []string{
+	`deployments /spec/selector/matchLabels/coolops.cn~1databasemanager to "uidx"`,
+	`deployments /spec/template/metadata/labels/coolops.cn~1databasemanager to "uidx"`,
+	`deployments /spec/template/spec/containers/0/volumeMounts/0/name to "datax"`,
+	`deployments /spec/template/spec/volumes/0/name to "datax"`,
+	"deployments without /spec/selector/matchLabels/coolops.cn~1databasemanager",
+	"deployments without /spec/template/metadata/labels/coolops.cn~1databasemanager",
+	"deployments without /spec/template/spec/containers/0/env/0/name",
+	"deployments without /spec/template/spec/containers/0/env/0/valueFrom/secretKeyRef/key",
+	"deployments without /spec/template/spec/containers/0/env/0/valueFrom/secretKeyRef/name",
+	"deployments without /spec/template/spec/containers/0/image",
+	"deployments without /spec/template/spec/containers/0/livenessProbe/tcpSocket/port",
+	"deployments without /spec/template/spec/containers/0/name",
+	"deployments without /spec/template/spec/containers/0/ports/0/containerPort",
+	"deployments without /spec/template/spec/containers/0/readinessProbe/tcpSocket/port",
+	"deployments without /spec/template/spec/containers/0/startupProbe/tcpSocket/port",
+	"deployments without /spec/template/spec/containers/0/volumeMounts/0/mountPath",
+	"deployments without /spec/template/spec/containers/0/volumeMounts/0/name",
+	"deployments without /spec/template/spec/securityContext/seccompProfile/type",
+	"deployments without /spec/template/spec/volumes/0/name",
+	"deployments without /spec/template/spec/volumes/0/persistentVolumeClaim/claimName",
+	`persistentvolumeclaims /spec/accessModes/0 to "ReadWriteMany"`,
+	`persistentvolumeclaims /spec/resources/requests/storage to "600Mi"`,
+	"persistentvolumeclaims without /spec/accessModes/0",
+	"persistentvolumeclaims without /spec/resources/requests/storage",
+	`secrets /data/password to "b3RoZXI="`,
+	"secrets /immutable to false",
+	`secrets /type to "Opaquex"`,
+	"secrets without /data/password",
+	"secrets without /immutable",
+	`services /spec/clusterIP to "10.96.255.254"`,
+	"services without /spec/ports/0/port",
+}
+
+// TestDrift changes each field that the controller sets: to another value, and away. The fields are those of the desired
+// objects. After each change the child must be what it was before.
+func TestDrift(t *testing.T) {
+	w := newWorld(t)
+	var counted requests
+	c, _ := w.inside(counted.wrap(w.config))
+	client := dynamic.NewForConfigOrDie(w.config)
+	var changes []change
+	d := &dbv1alpha1.DatabaseManager{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "example", UID: "uid"},
+		Spec:       dbv1alpha1.DatabaseManagerSpec{Dbtype: dbv1alpha1.MySQL, DeploymentName: "db", Replicas: new(int32(0)), StorageSize: new(resource.MustParse("1Gi"))},
+	}
+	core := schema.GroupVersion{Version: "v1"}
+	deployments, services := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}, core.WithResource("services")
+	for _, child := range []struct {
+		resource schema.GroupVersionResource
+		suffix   string
+		desired  any
+	}{
+		{deployments, "", desiredDeployment(d, nil)},
+		{services, "", desiredService(d, nil)},
+		{core.WithResource("secrets"), secretSuffix, desiredSecret(d, nil)},
+		{core.WithResource("persistentvolumeclaims"), claimSuffix, desiredClaim(d, nil)},
+	} {
+		var desired map[string]any
+		if err := convert(child.desired, &desired); err != nil {
+			t.Fatal(err)
+		}
+		delete(desired, "apiVersion")
+		delete(desired, "kind")
+		for path, value := range leaves("", desired) {
+			if path == "/metadata/name" || path == "/metadata/namespace" || strings.HasPrefix(path, "/metadata/ownerReferences") {
+				continue // another object; the owner reference is in TestOtherDrift
+			}
+			for _, to := range others(path, value) {
+				changes = append(changes, change{child.resource, child.suffix, fmt.Sprintf("%s %s to %s", child.resource.Resource, path, to), fmt.Sprintf(`[{"op": "replace", "path": %q, "value": %s}]`, path, to)})
+			}
+			changes = append(changes, change{child.resource, child.suffix, fmt.Sprintf("%s without %s", child.resource.Resource, path), fmt.Sprintf(`[{"op": "remove", "path": %q}]`, path)})
+		}
+	}
+	// Another member of each union, and elements of lists under another key.
+	const pod, container = "/spec/template/spec", "/spec/template/spec/containers/0"
+	replace := func(path, value string) string {
+		return fmt.Sprintf(`{"op": "replace", "path": %q, "value": %s}`, path, value)
+	}
+	for name, patch := range map[string]string{
+		"strategy": replace("/spec/strategy", `{"type": "RollingUpdate"}`),
+		"env":      replace(container+"/env/0", `{"name": "MYSQL_ROOT_PASSWORD", "value": "foo"}`),
+		"envFrom":  replace(container+"/env/0/valueFrom", `{"fieldRef": {"fieldPath": "metadata.name"}}`),
+		"volume":   replace(pod+"/volumes/0", `{"name": "data", "hostPath": {"path": "/"}}`),
+		"emptyDir": replace(pod+"/volumes/0", `{"name": "data", "emptyDir": {}}`),
+		"probes": replace(container+"/readinessProbe", `{"httpGet": {"port": 80}}`) + "," +
+			replace(container+"/livenessProbe", `{"exec": {"command": ["true"]}}`) + "," + replace(container+"/startupProbe", `{"grpc": {"port": 80}}`),
+		"privileged":             replace(container+"/securityContext", `{"privileged": true}`),
+		"seccomp":                replace(pod+"/securityContext/seccompProfile", `{"type": "Localhost", "localhostProfile": "x.json"}`),
+		"container renamed":      replace(container+"/name", `"renamed"`),
+		"volume renamed":         replace(pod+"/volumes/0/name", `"renamed"`) + "," + replace(container+"/volumeMounts/0/name", `"renamed"`),
+		"containers replaced":    replace(pod+"/containers", `[{"name": "other", "image": "other:1.0.0"}]`),
+		"a port more":            replace(container+"/ports", `[{"name": "other", "containerPort": 3307}]`),
+		"template's labels":      replace("/spec/template/metadata/labels/app.kubernetes.io~1name", `"other"`),
+		"quantities, as written": replace(container+"/resources/limits/memory", `"1073741824"`),
+	} {
+		changes = append(changes, change{deployments, "", "deployments union: " + name, "[" + patch + "]"})
+	}
+	for name, patch := range map[string]string{
+		"ExternalName": replace("/spec", `{"type": "ExternalName", "externalName": "example.com"}`),
+		"port":         replace("/spec/ports/0/port", "3307"),
+		"ports":        replace("/spec/ports", `[{"port": 1, "name": "database", "protocol": "UDP"}]`),
+	} {
+		changes = append(changes, change{services, "", "services union: " + name, "[" + patch + "]"})
+	}
+	slices.SortFunc(changes, func(a, b change) int { return strings.Compare(a.name, b.name) })
+
+	// Several at a time, each with a DatabaseManager of its own.
+	jobs := make(chan change)
+	var mu sync.Mutex
+	refusedNow := map[string]bool{}
+	var slowest time.Duration
+	var group sync.WaitGroup
+	for worker := range 8 {
+		name := fmt.Sprintf("db-%d", worker)
+		w.make(name, func(s *dbv1alpha1.DatabaseManagerSpec) {
+			s.DeploymentName, s.Replicas, s.StorageSize = name, d.Spec.Replicas, d.Spec.StorageSize
+		})
+		w.untilReady(name, reasonScaledToZero)
+		group.Go(func() {
+			for job := range jobs {
+				objects := client.Resource(job.resource).Namespace(w.namespace)
+				before, err := objects.Get(t.Context(), name+job.suffix, metav1.GetOptions{})
+				if err != nil {
+					t.Error(err)
+					continue
+				}
+				_, err = objects.Patch(t.Context(), name+job.suffix, types.JSONPatchType, []byte(job.patch), metav1.PatchOptions{FieldManager: "somebody"})
+				if apierrors.IsInvalid(err) {
+					mu.Lock()
+					refusedNow[job.name] = true
+					mu.Unlock()
+					continue
+				}
+				if err != nil {
+					t.Errorf("%s: %v", job.name, err)
+					continue
+				}
+				start := time.Now()
+				for diff := "not looked yet"; diff != ""; {
+					time.Sleep(20 * time.Millisecond)
+					after, err := objects.Get(t.Context(), name+job.suffix, metav1.GetOptions{})
+					switch {
+					case err == nil:
+						diff = cmp.Diff(state(before), state(after))
+					case !apierrors.IsNotFound(err): // replaced by a new one
+						t.Errorf("%s: %v", job.name, err)
+						diff = ""
+					}
+					if time.Since(start) > 20*time.Second {
+						t.Errorf("%s is not undone (-before +after):\n%s", job.name, diff)
+						break
+					}
+				}
+				mu.Lock()
+				slowest = max(slowest, time.Since(start))
+				mu.Unlock()
+			}
+		})
+	}
+	for _, job := range changes {
+		jobs <- job
+	}
+	close(jobs)
+	group.Wait()
+	if diff := cmp.Diff(serverRefuses, slices.Sorted(maps.Keys(refusedNow))); diff != "" {
+		t.Errorf("refused by the API server (-expected +refused):\n%s", diff)
+	}
+	t.Logf("%d changes, %d refused by the API server, the others undone in %s at most, with %d writes", len(changes), len(refusedNow), slowest.Round(time.Millisecond), c.writes.Load())
+	w.quiet(c, &counted)
+	c.resync(t)
+	if counts := counted.take(); total(counts) > 0 {
+		t.Errorf("after all of it, a resync sends %v", counts)
+	}
+}
+
+// state is what of an object the controller is answerable for: its labels, its owners, and all but its status.
+func state(object *unstructured.Unstructured) map[string]any {
+	object = object.DeepCopy()
+	metadata := map[string]any{"labels": object.GetLabels(), "owners": object.GetOwnerReferences()}
+	delete(object.Object, "status")
+	object.Object["metadata"] = metadata
+	return object.Object
+}
+
+// leaves are the values of an object that are neither objects nor lists, by their JSON pointers, and the lists and
+// objects that are empty.
+func leaves(path string, value any) map[string]any {
+	all := map[string]any{}
+	switch value := value.(type) {
+	case map[string]any:
+		for key, value := range value {
+			maps.Copy(all, leaves(path+"/"+strings.ReplaceAll(key, "/", "~1"), value))
+		}
+		if len(value) > 0 {
+			return all
+		}
+	case []any:
+		for i, value := range value {
+			maps.Copy(all, leaves(fmt.Sprintf("%s/%d", path, i), value))
+		}
+		return all
+	}
+	all[path] = value
+	return all
+}
+
+// others are other values for a field, as JSON.
+func others(path string, value any) []string {
+	last := path[strings.LastIndex(path, "/")+1:]
+	switch value := value.(type) {
+	case bool:
+		return []string{fmt.Sprint(!value)}
+	case float64:
+		return []string{fmt.Sprint(value + 1)}
+	case string:
+		switch {
+		case last == "protocol":
+			return []string{`"UDP"`}
+		case last == "clusterIP":
+			return []string{`"10.96.255.254"`, `""`}
+		case strings.HasSuffix(path, "strategy/type"):
+			return []string{`"RollingUpdate"`}
+		case strings.HasSuffix(path, "seccompProfile/type"):
+			return []string{`"Unconfined"`}
+		case strings.HasSuffix(path, "accessModes/0"):
+			return []string{`"ReadWriteMany"`}
+		case strings.Contains(path, "/drop/"):
+			return []string{`"NET_RAW"`}
+		case strings.HasPrefix(path, "/data/"):
+			return []string{`"b3RoZXI="`}
+		case strings.Contains(path, "/resources/"):
+			return []string{`"600Mi"`}
+		}
+		return []string{fmt.Sprintf("%q", value+"x")}
+	}
+	return nil
+}
+
+// TestDriftThatMayNotBeUndone has a policy refuse each write to the Deployment. The status says so, and it is no loop.
+func TestDriftThatMayNotBeUndone(t *testing.T) {
+	w := newWorld(t)
+	var counted requests
+	c, _ := w.inside(counted.wrap(w.config))
+	w.make("example", func(s *dbv1alpha1.DatabaseManagerSpec) { s.Replicas = new(int32(0)) })
+	w.untilReady("example", reasonScaledToZero)
+	deployments := w.client.AppsV1().Deployments(w.namespace)
+	got(deployments.Patch(t.Context(), "db", types.StrategicMergePatchType, []byte(`{"metadata": {"labels": {"frozen": "yes"}}}`), metav1.PatchOptions{}))(w)
+
+	admission := w.client.AdmissionregistrationV1()
+	got(admission.ValidatingAdmissionPolicies().Create(t.Context(), &admissionv1.ValidatingAdmissionPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: w.namespace},
+		Spec: admissionv1.ValidatingAdmissionPolicySpec{
+			MatchConstraints: &admissionv1.MatchResources{
+				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": w.namespace}},
+				ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
+					Operations: []admissionv1.OperationType{admissionv1.Update},
+					Rule:       admissionv1.Rule{APIGroups: []string{"apps"}, APIVersions: []string{"v1"}, Resources: []string{"deployments"}},
+				}}},
+			},
+			Validations: []admissionv1.Validation{{Expression: `request.userInfo.username == "somebody"`, Message: "frozen"}},
+		},
+	}, metav1.CreateOptions{}))(w)
+	got(admission.ValidatingAdmissionPolicyBindings().Create(t.Context(), &admissionv1.ValidatingAdmissionPolicyBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: w.namespace},
+		Spec:       admissionv1.ValidatingAdmissionPolicyBindingSpec{PolicyName: w.namespace, ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny}},
+	}, metav1.CreateOptions{}))(w)
+	lift := sync.OnceValue(func() error {
+		return errors.Join(admission.ValidatingAdmissionPolicyBindings().Delete(context.Background(), w.namespace, metav1.DeleteOptions{}),
+			admission.ValidatingAdmissionPolicies().Delete(context.Background(), w.namespace, metav1.DeleteOptions{}))
+	})
+	t.Cleanup(func() { _ = lift() })
+	until(w, "the policy is in force", func(ctx context.Context) (error, error) {
+		_, err := deployments.Patch(ctx, "db", types.MergePatchType, []byte(`{"metadata": {"labels": {"frozen": "no"}}}`), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+		return err, nil
+	}, apierrors.IsInvalid)
+
+	// A version that the policy does not let through.
+	got(w.databases.Patch(t.Context(), "example", types.MergePatchType, []byte(`{"spec": {"version": "8.4.5"}}`), metav1.PatchOptions{}))(w)
+	d := w.untilReady("example", "Invalid")
+	if message := apimeta.FindStatusCondition(d.Status.Conditions, dbv1alpha1.ConditionReady).Message; !strings.Contains(message, "frozen") {
+		t.Errorf("message %q", message)
+	}
+	syncs := c.syncs.Load()
+	counted.take()
+	time.Sleep(10 * time.Second) // the span in which the requests are counted
+	counts := counted.take()
+	t.Logf("%d syncs in 10 s, with %v", c.syncs.Load()-syncs, counts)
+	if n := total(counts); n > 40 {
+		t.Errorf("%d requests in 10 s: %v", n, counts)
+	}
+	if err := lift(); err != nil {
+		t.Fatal(err)
+	}
+	w.untilReady("example", reasonScaledToZero)
+}
