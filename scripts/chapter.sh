@@ -9,14 +9,11 @@ folder=$(chapter_folder "${1-}") || no_chapter "${1-}"
 number=$((10#$1))
 shift
 
-mkdir -p "$state/bin" || exit 1
+"$scripts/cluster.sh" up && "$scripts/cluster.sh" samples --if-missing "$number" || exit 1
+# After the cluster's programs, of which it shares the most part.
 program=$state/bin/$folder
-log=$state/bin/$folder.log
-
-# The build goes on while the cluster is looked after. Its messages wait, to not get mixed up with the cluster's.
-go build -C "$root" -o "$program" "./$folder" >"$log" 2>&1 &
+CGO_ENABLED=0 GOFLAGS=$build_flags go build -C "$root" -o "$program" "./$folder" 2>"$program.log" &
 build=$!
-"$scripts/cluster-up.sh" && "$scripts/apply-samples.sh" --if-missing "$number" || exit 1
 # A program that is new, or was changed, takes a while. Who sits there should know what for.
 if [ -t 2 ]; then
 	for _ in {1..20}; do
@@ -26,7 +23,7 @@ if [ -t 2 ]; then
 	kill -0 $build 2>/dev/null && say "Compiling $folder. The first time, with all of client-go, that takes minutes."
 fi
 if ! wait $build; then
-	cat "$log" >&2
+	cat "$program.log" >&2
 	fail "$folder does not compile: see above."
 fi
 exec "$program" --kubeconfig="$kubeconfig" "$@"

@@ -31,7 +31,7 @@ func Start(t testing.TB) *Cluster {
 	t.Helper()
 	c := &Cluster{t: t, root: Root(t), dir: t.TempDir()}
 	c.kubeconfig = filepath.Join(c.dir, "kubeconfig")
-	if err := c.command(`. scripts/lib.sh && . scripts/cluster-local.sh && built`).Run(); err != nil {
+	if err := c.command(`scripts/cluster.sh programs`).Run(); err != nil {
 		unavailable(t, errors.New("no local cluster: `CLUSTER=local make cluster` builds its programs"))
 	}
 	c.removeAtEnd()
@@ -73,6 +73,9 @@ func (c *Cluster) Config() *rest.Config {
 	return restConfig(c.t, kubeconfig)
 }
 
+// Folder returns the folder that the scripts know as $CLUSTER_DIR.
+func (c *Cluster) Folder() string { return c.dir }
+
 // Kubeconfig returns the path of this cluster's kubeconfig.
 func (c *Cluster) Kubeconfig() string { return c.kubeconfig }
 
@@ -89,7 +92,7 @@ func (c *Cluster) StartAPIServer(t testing.TB) {
 	c.script(t, "scripts/apiserver.sh start")
 }
 
-var etcdServer = regexp.MustCompile(`--etcd-servers=(http://\S+)`)
+var etcdServer = regexp.MustCompile(`--etcd-servers=(https://\S+)`)
 
 // Compact removes from etcd all history before its current revision, and returns that, which is a resourceVersion.
 // A running API server doesn't notice for minutes: it answers watches, continue tokens and exact lists from a memory
@@ -105,8 +108,8 @@ func (c *Cluster) Compact(t testing.TB) string {
 		t.Fatal("no --etcd-servers in kwok.yaml: kwok has changed its format, find etcd's port anew")
 	}
 	// Any range tells the revision; AA== is the key \0, which does not exist.
-	answer := post(t, string(server[1])+"/v3/kv/range", `{"key":"AA=="}`)
-	post(t, string(server[1])+"/v3/kv/compaction", fmt.Sprintf(`{"revision":%q,"physical":true}`, answer.Header.Revision))
+	answer := c.post(t, string(server[1])+"/v3/kv/range", `{"key":"AA=="}`)
+	c.post(t, string(server[1])+"/v3/kv/compaction", fmt.Sprintf(`{"revision":%q,"physical":true}`, answer.Header.Revision))
 	return answer.Header.Revision
 }
 
@@ -117,10 +120,14 @@ type etcdAnswer struct {
 	Message string `json:"message"` // of an error
 }
 
-// post makes a request to etcd's JSON gateway, which it serves beside gRPC.
-func post(t testing.TB, url, body string) etcdAnswer {
+// post makes a request to etcd's JSON gateway, which it serves beside gRPC, with the cluster's own certificate.
+func (c *Cluster) post(t testing.TB, url, body string) etcdAnswer {
 	t.Helper()
-	response, err := http.Post(url, "application/json", strings.NewReader(body))
+	client, err := rest.HTTPClientFor(c.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := client.Post(url, "application/json", strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}

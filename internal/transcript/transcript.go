@@ -25,9 +25,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
 	"testing"
 	"time"
+
+	"github.com/gofrs/flock"
 
 	"example.com/client-go-workbook/internal/testcluster"
 )
@@ -37,17 +38,24 @@ var update = flag.Bool("update", false, "rewrite the README's console output wit
 // nested is set for the commands, so that a README may show how to run the tests that it is part of.
 const nested = "README_TRANSCRIPT"
 
-// Test runs the README's console blocks on the workbook's cluster. Without a cluster, it skips.
+// Test runs the README's console blocks, on a local cluster made for this test alone: so it shows what a reader sees
+// on a new one, whatever the reader has on theirs. With CLUSTER=kind the blocks run on the workbook's kind cluster, one
+// README after the other. Without the workbook's cluster, it skips.
 //
-// A README cleans up behind itself, but not if it fails halfway. What it may leave, undo takes away: shell commands,
-// which run first and last, and may fail.
+// On kind, a README cleans up behind itself, but not if it fails halfway. What it may leave, undo takes away: shell
+// commands, which run first and last, and may fail.
 func Test(t *testing.T, readme string, undo ...string) {
 	t.Helper()
 	if os.Getenv(nested) != "" {
 		t.Skip("this is the README's own command")
 	}
 	testcluster.Config(t)
-	lock(t)
+	if os.Getenv("CLUSTER") == "kind" {
+		lock(t)
+	} else {
+		t.Setenv("CLUSTER_DIR", testcluster.Start(t).Folder())
+		t.Setenv("CLUSTER", "local")
+	}
 	text, err := os.ReadFile(readme)
 	if err != nil {
 		t.Fatal(err)
@@ -101,20 +109,9 @@ func Test(t *testing.T, readme string, undo ...string) {
 // and one that deletes a pod would be seen by the others. The lock goes with the file, also when the test is killed.
 func lock(t *testing.T) {
 	t.Helper()
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	folder := filepath.Join(cache, "client-go-workbook")
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	file, err := os.Create(filepath.Join(folder, "readmes.lock"))
-	if err != nil {
+	file := flock.New(filepath.Join(os.TempDir(), fmt.Sprintf("client-go-workbook-readmes-%d", os.Getuid())))
+	if err := file.Lock(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { file.Close() })
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
-		t.Fatal(err)
-	}
 }

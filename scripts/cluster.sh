@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# usage: cluster.sh up|down|status|apiserver stop|apiserver start|samples [--if-missing] [N]|programs
+# Runs the program in scripts/cluster, which go keeps built, in the checkout's folder.
+set -euo pipefail
+. "$(dirname "$0")/lib.sh"
+
+cd "$root"
+export CLUSTER_DIR=$state GOFLAGS=$build_flags CGO_ENABLED=0
+exec go tool cluster "$@"

@@ -1,0 +1,242 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/shirou/gopsutil/v4/mem"
+	"golang.org/x/mod/modfile"
+	"golang.org/x/term"
+)
+
+// programs are the local cluster's, built from the versions that scripts/localcluster/go.mod pins. All checkouts that
+// want the same versions share them.
+type programs struct{ root, cache string }
+
+// packages are what is built. Kubernetes' own come first: the others' parts are in them for the most part.
+var packages = []string{
+	"k8s.io/kubernetes/cmd/kube-apiserver",
+	"k8s.io/kubernetes/cmd/kube-controller-manager",
+	"k8s.io/kubernetes/cmd/kube-scheduler",
+	"k8s.io/kubernetes/cmd/kubectl",
+	"go.etcd.io/etcd/server/v3",
+	"sigs.k8s.io/kwok/cmd/kwok",
+	"sigs.k8s.io/kwok/cmd/kwokctl",
+}
+
+// buildGB is the build's peak on the disk: Go's module and build caches, and the programs themselves.
+const buildGB = 8
+
+func (p programs) module() string { return filepath.Join(p.root, "scripts", "localcluster") }
+
+// version returns the version of Kubernetes, such as v1.37.1.
+func (p programs) version() string {
+	data, err := os.ReadFile(filepath.Join(p.module(), "go.mod"))
+	if err != nil {
+		return ""
+	}
+	mod, err := modfile.ParseLax("go.mod", data, nil)
+	if err != nil {
+		return ""
+	}
+	for _, require := range mod.Require {
+		if require.Mod.Path == "k8s.io/kubernetes" {
+			return require.Mod.Version
+		}
+	}
+	return ""
+}
+
+// folder returns the folder of the built programs: another one for each content of go.mod.
+func (p programs) folder() string {
+	data, _ := os.ReadFile(filepath.Join(p.module(), "go.mod"))
+	return filepath.Join(p.cache, fmt.Sprintf("%s-%08x", p.version(), crc32.ChecksumIEEE(data)))
+}
+
+// path returns where the program of a component is.
+func (p programs) path(name string) string {
+	if name == "kwok-controller" {
+		name = "kwok"
+	}
+	return filepath.Join(p.folder(), name)
+}
+
+// programOf returns the name of a package's program.
+func programOf(pkg string) string {
+	if strings.HasPrefix(pkg, "go.etcd.io/etcd/") {
+		return "etcd" // its main package is the root of a module
+	}
+	return path.Base(pkg)
+}
+
+func (p programs) missing(wanted []string) (missing []string) {
+	for _, pkg := range wanted {
+		if info, err := os.Stat(p.path(programOf(pkg))); err != nil || info.Mode()&0o111 == 0 {
+			missing = append(missing, pkg)
+		}
+	}
+	return missing
+}
+
+// built reports whether all programs are there.
+func (p programs) built() bool { return len(p.missing(packages)) == 0 }
+
+// build builds those of the programs that are not there, or only kubectl.
+func (p programs) build(ctx context.Context, wanted ...string) error {
+	if len(wanted) == 0 {
+		wanted = packages
+	}
+	if len(p.missing(wanted)) == 0 {
+		return nil
+	}
+	if err := os.MkdirAll(p.folder(), 0o700); err != nil {
+		return fmt.Errorf("the programs' folder cannot be made: %w: set XDG_CACHE_HOME to a folder that can be written", err)
+	}
+	unlock, err := lock(ctx, fmt.Sprintf("build-%08x", crc32.ChecksumIEEE([]byte(p.folder()))), "Waiting for another build of Kubernetes to end.")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	missing := p.missing(wanted)
+	if len(missing) == 0 {
+		return nil
+	}
+	var disk syscall.Statfs_t
+	if err := syscall.Statfs(p.folder(), &disk); err != nil {
+		return err
+	}
+	if free := disk.Bavail * uint64(disk.Bsize) >> 30; free < buildGB {
+		return fmt.Errorf("Building the local cluster takes %d GB of disk, and %s has %d.\nFree some, or start Docker or Podman and run CLUSTER=kind make cluster.", buildGB, p.cache, free)
+	}
+	start := time.Now()
+	say("Building Kubernetes %s into %s, once.", p.version(), p.folder())
+	if len(missing) > 1 {
+		say("This compiles all of it: some minutes on 2 cores, less on more. Meanwhile, read 01-listwatch/README.md.")
+	}
+	if err := p.goBuild(ctx, missing); err != nil {
+		return err
+	}
+	say("Built in %s.", minutes(time.Since(start)))
+	return nil
+}
+
+// goBuild builds all in one call of go build, so that the linker, which uses one core, works while others compile.
+func (p programs) goBuild(ctx context.Context, missing []string) error {
+	partial, err := os.MkdirTemp(p.folder(), ".partial-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(partial)
+	ldflags := "-s -w"
+	parts := strings.Split(strings.TrimPrefix(p.version(), "v"), ".")
+	for _, pkg := range []string{"k8s.io/component-base/version", "k8s.io/client-go/pkg/version"} {
+		ldflags += fmt.Sprintf(" -X %[1]s.gitVersion=%[2]s -X %[1]s.gitMajor=%[3]s -X %[1]s.gitMinor=%[4]s -X %[1]s.gitTreeState=clean", pkg, p.version(), parts[0], parts[1])
+	}
+	// The flags that decide what is compiled, -trimpath and -gcflags, come in GOFLAGS from scripts/cluster.sh, which
+	// builds this program and the chapters' with the same: so what they share is compiled once.
+	arguments := append([]string{"build", "-v", "-ldflags", ldflags, "-o", partial + "/"}, missing...)
+	cmd := exec.CommandContext(ctx, "go", arguments...)
+	cmd.Dir = p.module()
+	cmd.Env = append(os.Environ(), "GOWORK=off", "GOGC="+gogc())
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	failed := p.showProgress(ctx, missing, stderr)
+	if err := cmd.Wait(); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		os.Stderr.Write(failed)
+		return errors.New("The build has failed, see above. Cure that, then run the same command again: it goes on from here.")
+	}
+	for _, pkg := range missing {
+		name := programOf(pkg)
+		// Moved into its place when it is whole, so that nobody ever starts half a program.
+		built := filepath.Join(partial, name)
+		if name == "etcd" {
+			built = filepath.Join(partial, "server")
+		}
+		if err := os.Rename(built, p.path(name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gogc is how far the compiler's heap may grow before it collects garbage. With much memory to each core, less often
+// saves a seventh of the time; with little, swapping would cost far more.
+func gogc() string {
+	memory, err := mem.VirtualMemory()
+	if err != nil {
+		return "100"
+	}
+	switch perCore := memory.Available / uint64(runtime.NumCPU()) >> 20; {
+	case perCore >= 2048:
+		return "400"
+	case perCore >= 1024:
+		return "200"
+	}
+	return "100"
+}
+
+// showProgress shows how many of the packages are compiled, and returns what else go has said, when it has ended.
+func (p programs) showProgress(ctx context.Context, missing []string, stderr io.Reader) (other []byte) {
+	known := map[string]bool{}
+	list := exec.CommandContext(ctx, "go", append([]string{"list", "-deps"}, missing...)...)
+	list.Dir, list.Env = p.module(), append(os.Environ(), "GOWORK=off")
+	if output, err := list.Output(); err == nil {
+		for name := range bytes.Lines(output) {
+			known[string(bytes.TrimSpace(name))] = true
+		}
+	}
+	var bar *progressbar.ProgressBar
+	if term.IsTerminal(int(os.Stderr.Fd())) {
+		bar = progressbar.NewOptions(len(known), progressbar.OptionSetWriter(os.Stderr), progressbar.OptionSetDescription("Packages"),
+			progressbar.OptionShowCount(), progressbar.OptionSetElapsedTime(true), progressbar.OptionSetPredictTime(true),
+			progressbar.OptionThrottle(500*time.Millisecond), progressbar.OptionSetRenderBlankState(true), progressbar.OptionClearOnFinish())
+		defer bar.Finish()
+	}
+	start := time.Now()
+	next, done := start.Add(time.Minute), 0
+	lines := bufio.NewScanner(stderr)
+	for lines.Scan() {
+		if !known[lines.Text()] {
+			other = append(append(other, lines.Bytes()...), '\n')
+			continue
+		}
+		done++
+		switch now := time.Now(); {
+		case bar != nil:
+			bar.Add(1)
+		case now.After(next):
+			say("  %d of %d packages after %s.", done, len(known), minutes(now.Sub(start)))
+			next = next.Add(time.Minute)
+		}
+	}
+	io.Copy(io.Discard, stderr) // behind a line that is too long; or go would wait for a reader
+	return other
+}
+
+// minutes prints a duration as 6:32.
+func minutes(d time.Duration) string {
+	return fmt.Sprintf("%d:%02d", int(d.Minutes()), int(d.Seconds())%60)
+}

@@ -1,0 +1,310 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// cluster is the one cluster of a folder.
+type cluster struct {
+	root   string // of the checkout
+	cache  string // of built programs, which all checkouts share
+	path   string // as the reader knows it
+	folder string // path without symbolic links; empty if there is none
+}
+
+func newCluster() (*cluster, error) {
+	root, err := os.Getwd() // scripts/cluster.sh sees to it
+	if err != nil {
+		return nil, err
+	}
+	cache := os.Getenv("XDG_CACHE_HOME")
+	if cache == "" {
+		home := os.Getenv("HOME")
+		if home == "" {
+			return nil, errors.New("$HOME is not set: set it, or XDG_CACHE_HOME, to a folder that can be written")
+		}
+		cache = filepath.Join(home, ".cache")
+	}
+	path := os.Getenv("CLUSTER_DIR")
+	if path == "" {
+		path = filepath.Join(root, ".cluster")
+	}
+	path, err = filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	c := &cluster{root: root, cache: filepath.Join(cache, "client-go-workbook"), path: path}
+	c.folder, err = filepath.EvalSymlinks(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: set CLUSTER_DIR to a folder that can be written", err)
+	}
+	return c, nil
+}
+
+// ours are the names of what this program and its fronts make in a cluster's folder. The marker is the last: what an
+// interrupted down leaves is still marked.
+var ours = []string{
+	"kubeconfig", ".kwok", "kwokctl.yaml", "kwokctl.log", "bin", "kubectl-cache", "etcd-damaged-*",
+	"test-local", "test-kind", // the clusters that scripts/test.sh makes beside this one
+	".partial-*", marker,
+}
+
+// marker is the file that says that a folder is a cluster's, and of which type: "local", or "kind NAME".
+const marker = "type"
+
+// clusterType is what the marker says: local, kind, or nothing where there is no cluster.
+func (c *cluster) clusterType() string {
+	content, err := os.ReadFile(filepath.Join(c.folder, marker))
+	if err != nil || c.folder == "" {
+		return ""
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(string(content)), " ")
+	return first
+}
+
+// checkOurs returns an error if the folder is foreign: not made by this program, or made by another user.
+func (c *cluster) checkOurs() error {
+	if c.folder == "" {
+		return nil
+	}
+	info, err := os.Stat(c.folder)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("%s is a file, not a cluster's folder: set CLUSTER_DIR to another place", c.path)
+	}
+	if owner := info.Sys().(*syscall.Stat_t).Uid; int(owner) != os.Geteuid() {
+		return fmt.Errorf("%s belongs to another user (number %d): set CLUSTER_DIR to a folder of your own", c.path, owner)
+	}
+	entries, err := os.ReadDir(c.folder)
+	if err != nil {
+		return err
+	}
+	marked := slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == marker && e.Type().IsRegular() })
+	if !marked && len(entries) > 0 {
+		return fmt.Errorf("%s is not a cluster of the workbook: it has no file %q, and is not empty: set CLUSTER_DIR to another place", c.path, marker)
+	}
+	return nil
+}
+
+// make makes the folder, private to its owner, and marks it.
+func (c *cluster) make(content string) error {
+	if link, err := os.Readlink(c.path); err == nil && c.folder == "" {
+		return fmt.Errorf("%s is a link to %s, which does not exist: make that folder, or remove the link", c.path, link)
+	}
+	if err := os.MkdirAll(c.path, 0o700); err != nil {
+		return fmt.Errorf("the cluster's folder cannot be made: %w: set CLUSTER_DIR to a folder that can be written", err)
+	}
+	folder, err := filepath.EvalSymlinks(c.path)
+	if err != nil {
+		return err
+	}
+	c.folder = folder
+	if err := os.Chmod(c.folder, 0o700); err != nil { // it may be older
+		return err
+	}
+	return c.write(marker, []byte(content+"\n"))
+}
+
+// write writes a file of the folder, whole or not at all.
+func (c *cluster) write(name string, data []byte) error {
+	file, err := os.CreateTemp(c.folder, ".partial-")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name())
+	_, err = file.Write(data)
+	if err := errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), filepath.Join(c.folder, name))
+}
+
+// missing says what is missing for the cluster to be up: nothing, or a line for the reader.
+func (c *cluster) missing(ctx context.Context) string {
+	switch kind := c.clusterType(); kind {
+	case "":
+		return "There is no cluster: run make cluster."
+	case "local":
+		if gone := c.local().missing(); len(gone) > 0 {
+			return fmt.Sprintf("The local cluster is not whole, these don't run: %s - run make cluster.", strings.Join(gone, " "))
+		}
+		fallthrough
+	default:
+		if api, err := c.api(); err != nil || !api.ready(ctx) {
+			return fmt.Sprintf("The %s cluster does not answer: run make cluster.", kind)
+		}
+		if _, err := os.Stat(c.kubectl()); err != nil {
+			return "The cluster's kubectl is missing: run make cluster."
+		}
+	}
+	return ""
+}
+
+// kubectl is the path of a kubectl of the cluster's version.
+func (c *cluster) kubectl() string { return filepath.Join(c.folder, "bin", "kubectl") }
+
+func (c *cluster) up(ctx context.Context) error {
+	want := os.Getenv("CLUSTER")
+	if want != "" && want != "local" && want != "kind" {
+		return usageError(fmt.Sprintf("CLUSTER=%s is neither kind nor local: try CLUSTER=local make cluster.", want))
+	}
+	// The usual answer is that the cluster is up, and it should come fast: without the lock.
+	if done, err := c.isUp(ctx, want); done || err != nil {
+		return err
+	}
+	unlock, err := c.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	// While this one waited, another may have done it all, or have made the other type of cluster.
+	if done, err := c.isUp(ctx, want); done || err != nil {
+		return err
+	}
+
+	kind := c.clusterType()
+	if kind == "" {
+		kind = want
+	}
+	if kind == "" {
+		kind = choose(ctx, c.root)
+	}
+	content := kind
+	if kind == "kind" {
+		content += " " + c.kindName()
+	}
+	fresh := c.clusterType() == ""
+	if err := c.make(content); err != nil {
+		return err
+	}
+	if kind == "kind" {
+		return c.kindUp(ctx)
+	}
+	return c.localUp(ctx, fresh)
+}
+
+// isUp reports whether the cluster is up, and an error if it is not one that up may start.
+func (c *cluster) isUp(ctx context.Context, want string) (bool, error) {
+	if c.folder == "" {
+		c.folder, _ = filepath.EvalSymlinks(c.path) // another call may have made it
+	}
+	if err := c.checkOurs(); err != nil {
+		return false, err
+	}
+	if have := c.clusterType(); have != "" && want != "" && have != want {
+		return false, fmt.Errorf("There is a %s cluster already: run make cluster-down first, then CLUSTER=%s make cluster.", have, want)
+	}
+	return c.missing(ctx) == "", nil
+}
+
+func (c *cluster) status(ctx context.Context) error {
+	if err := c.checkOurs(); err != nil {
+		return err
+	}
+	if c.locked() {
+		return errors.New("The cluster is starting, or being repaired or removed: make cluster waits for it.")
+	}
+	if text := c.missing(ctx); text != "" {
+		return errors.New(text)
+	}
+	api, err := c.api()
+	if err != nil {
+		return err
+	}
+	version, err := api.version(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("The %s cluster is up: %s, Kubernetes %s, kubeconfig %s.\n", c.clusterType(), api.Server, version, filepath.Join(c.folder, "kubeconfig"))
+	return nil
+}
+
+// down removes the cluster and what belongs to it in its folder. The built programs stay, for the next one.
+func (c *cluster) down(ctx context.Context) error {
+	if c.folder == "" {
+		return nil
+	}
+	if err := c.checkOurs(); err != nil {
+		return err
+	}
+	for _, name := range []string{"test-local", "test-kind"} {
+		inner := *c
+		inner.path = filepath.Join(c.folder, name)
+		if _, err := os.Stat(inner.path); err == nil {
+			inner.folder = inner.path
+			if err := inner.down(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	unlock, err := c.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if c.clusterType() == "kind" {
+		if err := c.kindDown(ctx); err != nil {
+			return err
+		}
+	}
+	if err := c.local().stop(); err != nil {
+		return err
+	}
+	for _, name := range ours {
+		paths, err := filepath.Glob(filepath.Join(escapeGlob(c.folder), name))
+		if err != nil {
+			return err
+		}
+		for _, path := range paths {
+			if err := os.RemoveAll(path); err != nil {
+				return err
+			}
+		}
+	}
+	if c.folder != c.path {
+		return nil // reached through a link: both are the reader's
+	}
+	left, err := os.ReadDir(c.folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if len(left) > 0 {
+		say("Not removed, since the cluster did not make it: %s", filepath.Join(c.path, left[0].Name()))
+		return nil
+	}
+	return os.Remove(c.folder)
+}
+
+// escapeGlob returns a pattern that matches just this path.
+func escapeGlob(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
+
+// number turns the folder's path into a number, which tells this cluster from others on the machine. It is the same
+// before and after the folder is made, and by whatever links the folder is reached.
+func (c *cluster) number() uint32 {
+	path := c.folder
+	if path == "" {
+		path = c.path
+		if parent, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+			path = filepath.Join(parent, filepath.Base(path))
+		}
+	}
+	hash := fnv.New32a()
+	hash.Write([]byte(path))
+	return hash.Sum32()
+}

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"context"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+	kind "sigs.k8s.io/kind/pkg/cluster"
+	"sigs.k8s.io/kind/pkg/cmd"
+)
+
+// choose returns kind where a container runtime can run it, else local, and says why.
+func choose(ctx context.Context, root string) string {
+	name := containerRuntime(ctx)
+	if name == "" {
+		say("Choosing the local cluster: neither Docker nor Podman answers (CLUSTER=kind|local decides).")
+		return "local"
+	}
+	image := nodeImage(root)
+	if exec.CommandContext(ctx, name, "image", "inspect", image).Run() != nil {
+		say("Pulling kind's node image with %s, for 5 minutes at most: %s", name, image)
+		ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+		defer cancel()
+		if quick(ctx, name, "pull", "-q", image) != nil {
+			say("Choosing the local cluster: %s answers, but the node image cannot be pulled (CLUSTER=kind|local decides).", name)
+			return "local"
+		}
+	}
+	say("Choosing a kind cluster: %s answers and has the node image (CLUSTER=kind|local decides).", name)
+	return "kind"
+}
+
+// containerRuntime returns docker or podman, the first whose daemon answers within 3 seconds; nothing if none does.
+func containerRuntime(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, 6*time.Second)
+	defer cancel()
+	for _, name := range []string{"docker", "podman"} {
+		ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+		err := quick(ctx, name, "ps", "-q")
+		cancel()
+		if err == nil {
+			return name
+		}
+	}
+	return ""
+}
+
+// quick runs a command, and does not wait for what it has started once the context has ended.
+func quick(ctx context.Context, name string, arguments ...string) error {
+	cmd := exec.CommandContext(ctx, name, arguments...)
+	cmd.WaitDelay = time.Second
+	return cmd.Run()
+}
+
+// nodeImage is the image that kind-config.yaml pins; KIND_NODE_IMAGE takes another.
+func nodeImage(root string) string {
+	if image := os.Getenv("KIND_NODE_IMAGE"); image != "" {
+		return image
+	}
+	var config struct{ Nodes []struct{ Image string } }
+	data, err := os.ReadFile(filepath.Join(root, "kind-config.yaml"))
+	if err != nil || yaml.Unmarshal(data, &config) != nil || len(config.Nodes) == 0 {
+		return ""
+	}
+	return config.Nodes[0].Image
+}
+
+// kindName is the cluster's name. All of kind's clusters share one list, so it tells checkouts apart.
+func (c *cluster) kindName() string {
+	content, _ := os.ReadFile(filepath.Join(c.folder, marker))
+	if _, name, found := strings.Cut(strings.TrimSpace(string(content)), " "); found && c.folder != "" {
+		return name
+	}
+	return fmt.Sprintf("workbook-%08x", c.number())
+}
+
+// kindProvider returns kind, with the container runtime that answers.
+func kindProvider(ctx context.Context) (*kind.Provider, string, error) {
+	name := containerRuntime(ctx)
+	switch name {
+	case "docker":
+		return kind.NewProvider(kind.ProviderWithLogger(cmd.NewLogger()), kind.ProviderWithDocker()), name, nil
+	case "podman":
+		return kind.NewProvider(kind.ProviderWithLogger(cmd.NewLogger()), kind.ProviderWithPodman()), name, nil
+	}
+	return nil, "", errors.New("The kind cluster needs Docker or Podman, and neither answers: start one, or run make cluster-down and CLUSTER=local make cluster.")
+}
+
+// kindUp starts a kind cluster: Kubernetes in containers, with a kubelet that runs containers.
+func (c *cluster) kindUp(ctx context.Context) error {
+	provider, docker, err := kindProvider(ctx)
+	if err != nil {
+		return err
+	}
+	name := c.kindName()
+	list, err := exec.CommandContext(ctx, docker, "ps", "-aq", "--filter", "label=io.x-k8s.kind.cluster="+name).Output()
+	if err != nil {
+		return fmt.Errorf("%s cannot list its containers: %w: run make doctor", docker, err)
+	}
+	_, err = os.Stat(filepath.Join(c.folder, "kubeconfig"))
+	wasWhole := err == nil
+	containers := strings.Fields(string(list))
+	switch {
+	case len(containers) > 0 && wasWhole:
+		say("The kind cluster does not answer: starting its containers again.")
+		if output, err := exec.CommandContext(ctx, docker, append([]string{"start"}, containers...)...).CombinedOutput(); err != nil {
+			return fmt.Errorf("%s cannot start the kind cluster's containers: %s: run make cluster-down to give it up", docker, strings.TrimSpace(string(output)))
+		}
+		if err := c.kindFinish(ctx, provider, docker, name); err != nil {
+			return err
+		}
+		say("The cluster is up again, its objects are still there.")
+		return nil
+	case len(containers) > 0: // an interrupted first start, with no objects yet
+		if err := provider.Delete(name, filepath.Join(c.folder, "kubeconfig")); err != nil {
+			return err
+		}
+	case wasWhole:
+		say("The kind cluster's containers are gone: making a new one.")
+	}
+	options := []kind.CreateOption{
+		kind.CreateWithConfigFile(filepath.Join(c.root, "kind-config.yaml")),
+		kind.CreateWithNodeImage(nodeImage(c.root)),
+		kind.CreateWithKubeconfigPath(filepath.Join(c.folder, "bin", "kubeconfig-of-kind")),
+		kind.CreateWithWaitForReady(3 * time.Minute),
+		kind.CreateWithDisplayUsage(false),
+	}
+	if err := os.MkdirAll(filepath.Join(c.folder, "bin"), 0o700); err != nil {
+		return err
+	}
+	if err := provider.Create(name, options...); err != nil {
+		return fmt.Errorf("%w\nkind could not make the cluster: see above, run make doctor, or take CLUSTER=local make cluster.", err)
+	}
+	if err := c.kindFinish(ctx, provider, docker, name); err != nil {
+		return err
+	}
+	say("The cluster is up.")
+	return nil
+}
+
+// kindFinish waits until the cluster answers and takes pods, and writes the kubeconfig at last.
+func (c *cluster) kindFinish(ctx context.Context, provider *kind.Provider, docker, name string) error {
+	if err := c.kindKubectl(ctx, provider, docker, name); err != nil {
+		return err
+	}
+	text, err := provider.KubeConfig(name, false)
+	if err != nil {
+		return err
+	}
+	api, err := parseKubeconfig([]byte(text))
+	if err != nil {
+		return err
+	}
+	if err := until(ctx, "the API server to be ready", api.ready); err != nil {
+		return err
+	}
+	if err := until(ctx, "the nodes to be ready", api.takesPods); err != nil {
+		return err
+	}
+	return c.write("kubeconfig", api.kubeconfig())
+}
+
+// kindKubectl takes the node's kubectl, where it runs on this machine, too; else it builds one, which takes minutes.
+func (c *cluster) kindKubectl(ctx context.Context, provider *kind.Provider, docker, name string) error {
+	if _, err := os.Stat(c.kubectl()); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(c.kubectl()), 0o700); err != nil {
+		return err
+	}
+	nodes, err := provider.ListNodes(name)
+	if err != nil || len(nodes) == 0 {
+		return fmt.Errorf("the kind cluster %s has no nodes: run make cluster-down, then make cluster", name)
+	}
+	partial := c.kubectl() + ".partial"
+	defer os.Remove(partial)
+	err = exec.CommandContext(ctx, docker, "cp", nodes[0].String()+":/usr/bin/kubectl", partial).Run()
+	if err == nil && runsHere(partial) {
+		return os.Rename(partial, c.kubectl())
+	}
+	p := programs{root: c.root, cache: c.cache}
+	if err := p.build(ctx, "k8s.io/kubernetes/cmd/kubectl"); err != nil {
+		return err
+	}
+	return os.Symlink(p.path("kubectl"), c.kubectl())
+}
+
+// runsHere reports whether a program is one for this machine.
+func runsHere(path string) bool {
+	machine, known := map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}[runtime.GOARCH]
+	file, err := elf.Open(path)
+	if err != nil || !known || runtime.GOOS != "linux" {
+		return false
+	}
+	defer file.Close()
+	return file.Machine == machine
+}
+
+func (c *cluster) kindDown(ctx context.Context) error {
+	provider, _, err := kindProvider(ctx)
+	if err != nil {
+		return err
+	}
+	return provider.Delete(c.kindName(), filepath.Join(c.folder, "kubeconfig"))
+}

@@ -1,0 +1,246 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	_ "embed" // kwokctl.yaml
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/template"
+	"time"
+)
+
+// local is the local cluster of a folder: a real etcd and Kubernetes control plane, run as plain processes, with kwok in
+// the place of the kubelets: it marks pods as running, but runs no containers. kwokctl makes its keys and settings and
+// starts it for the first time; component.go starts again what has ended.
+type local struct {
+	*cluster
+	folder string // of kwokctl's files
+}
+
+func (c *cluster) local() local {
+	return local{c, filepath.Join(c.folder, ".kwok", "clusters", "workbook")}
+}
+
+// nodes are how many kwok makes, each with room for 4000 pods, whose addresses 10.244.x.x a /20 just holds.
+const nodes = 4
+
+var nodeParameters = []string{
+	"--param=.allocatable.pods=4000",
+	"--param=.allocatable.cpu=400",
+	`--param=.allocatable.memory="4Ti"`,
+	`--param=.podCIDRs=["10.244.0.0/20"]`,
+	`--param=.nodeIPs=["192.0.2.1"]`,
+}
+
+//go:embed kwokctl.yaml
+var kwokctlYAML string
+
+// localUp starts a local cluster, or what is missing of it.
+func (c *cluster) localUp(ctx context.Context, fresh bool) error {
+	p := programs{root: c.root, cache: c.cache}
+	if err := p.build(ctx); err != nil {
+		return err
+	}
+	l := c.local()
+	for _, folder := range []string{c.folder, filepath.Dir(filepath.Dir(l.folder)), l.folder} {
+		os.Chmod(folder, 0o700) // a cluster of an earlier version was readable for more
+	}
+	hasObjects := !fresh && l.hasData()
+	if hasObjects {
+		gone := strings.Join(l.missing(), " ")
+		if gone == "" {
+			gone = "none, but it does not answer."
+		}
+		say("The local cluster is not whole, starting it again. Not running: %s", gone)
+	} else {
+		say("Starting a local cluster: Kubernetes %s, without containers.", p.version())
+	}
+
+	before, _ := l.settings()
+	for try := 0; ; try++ {
+		err := l.startAndWait(ctx, p, try)
+		var taken *portTakenError
+		var damaged *damagedError
+		switch {
+		case err == nil:
+			after, _ := l.settings()
+			switch {
+			case !hasObjects:
+				say("The cluster is up.")
+			case before.Options.APIServer != 0 && before.Options.APIServer != after.Options.APIServer:
+				say("Another program had taken a port of it. The cluster is up again at another, its objects are still there.")
+			default:
+				say("The cluster is up again, its objects are still there.")
+			}
+			return nil
+		case ctx.Err() != nil:
+			return err
+		case errors.As(err, &taken) && try < 20: // and now with other ports
+		case errors.As(err, &damaged) && hasObjects:
+			aside := filepath.Join(c.folder, "etcd-damaged-"+time.Now().Format("20060102-150405"))
+			if err := errors.Join(l.stop(), os.Rename(filepath.Join(l.folder, "etcd"), aside)); err != nil {
+				return err
+			}
+			say("etcd cannot start from its data: %s", damaged.words)
+			say("The data are moved to %s, and the cluster begins again without objects.", aside)
+			hasObjects = false
+			try = -1
+		default:
+			return errors.Join(err, l.stop())
+		}
+		if err := l.stop(); err != nil {
+			return err
+		}
+	}
+}
+
+// hasData reports whether etcd has ever written anything.
+func (l local) hasData() bool {
+	_, err := os.Stat(filepath.Join(l.folder, "etcd", "member"))
+	return err == nil
+}
+
+// startAndWait starts what does not run, and returns when the cluster is whole, or cannot become so.
+func (l local) startAndWait(ctx context.Context, p programs, try int) error {
+	logs := l.logSizes()
+	s, err := l.settings()
+	if err != nil || try > 0 || len(l.running()) == 0 || !s.usable() {
+		if err := l.create(ctx, p, s.ports(), try); err != nil {
+			return err
+		}
+	}
+	if err := l.wait(ctx, logs, "the API server to be ready", nil); err != nil {
+		return err
+	}
+	return l.finish(ctx, p, logs)
+}
+
+// usable reports whether the programs that the settings name are still there.
+func (s settings) usable() bool {
+	return !slices.ContainsFunc(s.Components, func(c component) bool {
+		_, err := os.Stat(c.Binary)
+		return err != nil
+	})
+}
+
+// create has kwokctl write the cluster's keys and settings and start its components. The keys and etcd's data that are
+// there stay as they are, so it also repairs; killed in the middle, it is just run again.
+func (l local) create(ctx context.Context, p programs, wanted ports, try int) error {
+	if err := l.stop(); err != nil {
+		return err
+	}
+	if try > 0 || wanted.Etcd == 0 || !allFree(wanted.list(), 3*time.Second) {
+		for wanted = portsOf(l.number(), try); slices.ContainsFunc(wanted.list(), taken); try++ {
+			wanted = portsOf(l.number(), try+1)
+		}
+	}
+	keys := filepath.Join(l.folder, "pki")
+	if _, err := tls.LoadX509KeyPair(filepath.Join(keys, "admin.crt"), filepath.Join(keys, "admin.key")); err != nil {
+		if err := os.RemoveAll(keys); err != nil { // half of them, or none: kwokctl takes the folder for all
+			return err
+		}
+	}
+	for _, name := range []string{"kwok.yaml", "pids"} {
+		if err := os.RemoveAll(filepath.Join(l.folder, name)); err != nil {
+			return err
+		}
+	}
+	var config bytes.Buffer
+	if err := template.Must(template.New("").Parse(kwokctlYAML)).Execute(&config, wanted); err != nil {
+		return err
+	}
+	if err := l.write("kwokctl.yaml", config.Bytes()); err != nil {
+		return err
+	}
+
+	arguments := []string{"create", "cluster", "--config=kwokctl.yaml", "--kubeconfig=" + filepath.Join(l.cluster.folder, ".kwok", "kubeconfig")}
+	for _, name := range components {
+		arguments = append(arguments, "--"+name+"-binary="+p.path(name))
+	}
+	kwokctl, err := l.kwokctl(p, arguments...)
+	if err != nil {
+		return err
+	}
+	if err := kwokctl.Start(); err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- kwokctl.Wait() }()
+	for !l.created() {
+		select {
+		case <-ctx.Done():
+			kwokctl.Process.Kill()
+			<-ended
+			return ctx.Err()
+		case err := <-ended:
+			if err != nil && !l.created() {
+				return fmt.Errorf("kwokctl cannot make the cluster: %w: see %s", err, kwokctl.Stderr.(*os.File).Name())
+			}
+			return nil
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	// All components are started. It would now wait for them, with a patience of its own.
+	kwokctl.Process.Kill()
+	<-ended
+	return nil
+}
+
+// created reports whether kwokctl has started all components.
+func (l local) created() bool {
+	if _, err := l.settings(); err != nil {
+		return false
+	}
+	return !slices.ContainsFunc(components, func(name string) bool {
+		_, err := os.Stat(filepath.Join(l.folder, "pids", name+".pid"))
+		return err != nil
+	})
+}
+
+// kwokctl prepares a call of it. It keeps its files in ~/.kwok, hence the other HOME (a space would end KWOK_WORKDIR),
+// and reads the name of its configuration as a list, hence a name without folders, which may have a comma.
+func (l local) kwokctl(p programs, arguments ...string) (*exec.Cmd, error) {
+	log, err := os.OpenFile(filepath.Join(l.cluster.folder, "kwokctl.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(p.path("kwokctl"), append([]string{"--name=workbook"}, arguments...)...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = l.cluster.folder, log, log
+	cmd.Env = append(os.Environ(), "HOME="+l.cluster.folder, "KWOK_WORKDIR=", "PATH="+p.folder()+":"+os.Getenv("PATH"))
+	return cmd, nil
+}
+
+// finish makes a cluster whose components run whole: nodes, kubectl, and at last the kubeconfig.
+func (l local) finish(ctx context.Context, p programs, logs map[string]int64) error {
+	api, err := l.api()
+	if err != nil {
+		return err
+	}
+	if _, all, err := api.readyNodes(ctx); err != nil || all < nodes {
+		kwokctl, err := l.kwokctl(p, append([]string{"scale", "node", fmt.Sprintf("--replicas=%d", nodes)}, nodeParameters...)...)
+		if err != nil {
+			return err
+		}
+		if err := kwokctl.Run(); err != nil {
+			return fmt.Errorf("kwokctl cannot make the nodes: %w: see %s", err, filepath.Join(l.cluster.folder, "kwokctl.log"))
+		}
+	}
+	if err := l.wait(ctx, logs, "the nodes to be ready", api.takesPods); err != nil {
+		return err
+	}
+	kubectl := l.kubectl()
+	if target, err := os.Readlink(kubectl); err != nil || target != p.path("kubectl") {
+		os.Remove(kubectl)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(kubectl), 0o700), os.Symlink(p.path("kubectl"), kubectl)); err != nil {
+			return err
+		}
+	}
+	return l.write("kubeconfig", api.kubeconfig())
+}

@@ -1,0 +1,95 @@
+// Command cluster makes, repairs and removes the workbook's cluster. The scripts in the folder above are its fronts.
+//
+// A cluster lives in one folder: .cluster in the checkout, or $CLUSTER_DIR. Its state is written down nowhere: it is
+// read off what there is, so that it is also right after a crash, a reboot or a full disk.
+//
+//	state      what there is                                      up                        down
+//	none       no folder, or an empty one                         → starting                does nothing
+//	foreign    a folder that this program did not make            refuses, changes nothing  refuses, changes nothing
+//	starting   never whole so far, and a call holds its lock      waits for that call       waits for that call
+//	broken     a part is missing or does not answer               → repairing               → none
+//	repairing  broken, and a call holds its lock                  waits for that call       waits for that call
+//	up         all its parts run, and the API server is ready     does nothing              → none
+//
+// A call that starts or repairs ends in up, or in broken with an error that names the part and its last words. Killed
+// at any moment, it leaves broken, and the next up goes on from there.
+//
+// Nothing of the reader's is ever deleted but by down: the cluster's objects are etcd's data, which a repair starts
+// again or, if etcd cannot read them, moves aside. Down deletes only what this program made.
+//
+// Read in this order: cluster.go (the folder and its states), local.go (the life of a local cluster), component.go (its
+// processes), ports.go, kind.go, build.go, samples.go, kubeconfig.go, lock.go.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	// Keys and Secrets are in these files, and in those of every process that this one starts.
+	syscall.Umask(0o077)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:])
+	interrupted := ctx.Err() != nil
+	stop()
+
+	var misuse usageError
+	switch {
+	case err == nil:
+	case interrupted:
+		say("Interrupted. Run the same command again: it goes on from here.")
+		os.Exit(130)
+	case errors.As(err, &misuse):
+		say("%v", err)
+		os.Exit(2)
+	default:
+		say("%v", err)
+		os.Exit(1)
+	}
+}
+
+const usage = `usage: cluster up | down | status | apiserver stop|start | samples [--if-missing] [N] | programs`
+
+func run(ctx context.Context, arguments []string) error {
+	if len(arguments) == 0 {
+		return usageError(usage)
+	}
+	c, err := newCluster()
+	if err != nil {
+		return err
+	}
+	switch command, rest := arguments[0], arguments[1:]; command {
+	case "up":
+		return c.up(ctx)
+	case "down":
+		return c.down(ctx)
+	case "status":
+		return c.status(ctx)
+	case "apiserver":
+		return c.apiserver(ctx, rest)
+	case "samples":
+		return c.samples(ctx, rest)
+	case "programs":
+		// For those who must know whether a local cluster can start at once.
+		p := programs{cache: c.cache, root: c.root}
+		if !p.built() {
+			return errors.New("the local cluster's programs are not built: run CLUSTER=local make cluster")
+		}
+		fmt.Println(p.folder())
+		return nil
+	}
+	return usageError(usage)
+}
+
+// usageError is an error in the command line.
+type usageError string
+
+func (e usageError) Error() string { return string(e) }
+
+// say prints a line to standard error.
+func say(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }

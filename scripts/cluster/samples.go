@@ -1,0 +1,216 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// samples puts the sample objects on the cluster and waits until their pods are ready: all of them, or those that
+// chapter N needs, which are its own and the earlier chapters'. Changed ones are put right again; with --if-missing only
+// where one is missing, which is a quick question.
+//
+// A sample that cannot run, for want of its image say, holds nobody up: it is named, with the reason that its pod gives.
+func (c *cluster) samples(ctx context.Context, arguments []string) error {
+	ifMissing := len(arguments) > 0 && arguments[0] == "--if-missing"
+	if ifMissing {
+		arguments = arguments[1:]
+	}
+	last := 99
+	if len(arguments) > 0 {
+		var err error
+		last, err = strconv.Atoi(arguments[0])
+		if err != nil || last < 0 {
+			return usageError(fmt.Sprintf("%s is no chapter's number: try scripts/apply-samples.sh 1.", arguments[0]))
+		}
+	}
+	manifests, err := filepath.Glob(filepath.Join(escapeGlob(c.root), "scripts", "samples", "*.yaml"))
+	if err != nil {
+		return err
+	}
+	var files []string
+	for _, file := range manifests {
+		number, _, _ := strings.Cut(filepath.Base(file), "-")
+		if n, err := strconv.Atoi(number); err == nil && n <= last {
+			files = append(files, "-f", file)
+		}
+	}
+	if len(files) == 0 {
+		return nil
+	}
+	if c.clusterType() == "" {
+		return errors.New("There is no cluster to put the samples on: run make cluster.")
+	}
+
+	// Chapter 6's objects are of a kind that the server has to be taught first, and again when its types have changed.
+	if last >= 6 {
+		_, err := c.runKubectl(ctx, "apply", "--server-side", "--force-conflicts", "-f", filepath.Join(c.root, "06-crd-codegen", "crd"))
+		if err == nil {
+			_, err = c.runKubectl(ctx, "wait", "--for=condition=Established", "--timeout=60s", "crd/databasemanagers.coolops.cn")
+		}
+		if err != nil {
+			return fmt.Errorf("The CRD of chapter 6 cannot be put on the cluster: %w: run make cluster, then this again.", err)
+		}
+	}
+	if ifMissing {
+		if _, err := c.runKubectl(ctx, append([]string{"get"}, files...)...); err == nil {
+			return nil
+		}
+	}
+	if _, err := c.runKubectl(ctx, append([]string{"apply"}, files...)...); err != nil {
+		return fmt.Errorf("The samples cannot be put on the cluster: %w: run make cluster, then this again.", err)
+	}
+	return c.waitForSamples(ctx, files)
+}
+
+// A pod that cannot run says so at once, but may still be one whose image comes at the second try.
+const (
+	samplePatience = 10 * time.Second
+	startPatience  = 2 * time.Minute
+)
+
+func (c *cluster) waitForSamples(ctx context.Context, files []string) error {
+	progress := newWaiting()
+	defer progress.done()
+	stuck := map[string]time.Time{} // since when
+	for start := time.Now(); ; {
+		var samples objects
+		if err := c.kubectlJSON(ctx, &samples, append([]string{"get"}, files...)...); err != nil {
+			return fmt.Errorf("The samples cannot be read: %w: run make cluster, then this again.", err)
+		}
+		var waiting []string
+		for _, sample := range samples.Items {
+			if sample.ready() {
+				continue
+			}
+			name := fmt.Sprintf("%s %s/%s", sample.Kind, sample.Metadata.Namespace, sample.Metadata.Name)
+			reason, err := c.whyNot(ctx, sample)
+			if err != nil {
+				return err
+			}
+			if reason == "" {
+				delete(stuck, name)
+			} else if stuck[name].IsZero() {
+				stuck[name] = time.Now()
+			}
+			switch {
+			case reason != "" && time.Since(stuck[name]) > samplePatience:
+				progress.done()
+				say("The sample %s does not run: %s", name, reason)
+			case time.Since(start) > startPatience:
+				progress.done()
+				say("The sample %s is not ready yet.", name)
+			default:
+				waiting = append(waiting, name)
+				continue
+			}
+			if !stuck[""].IsZero() {
+				continue
+			}
+			stuck[""] = time.Now()
+			say("Going on without it: the chapters need no running container.")
+		}
+		if len(waiting) == 0 {
+			return nil
+		}
+		progress.show(strings.Join(waiting, ", "))
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+// objects is a list as kubectl prints it, with what counts here.
+type objects struct{ Items []object }
+
+type object struct {
+	Kind     string
+	Metadata struct{ Namespace, Name string }
+	Spec     struct {
+		Selector struct{ MatchLabels map[string]string }
+	}
+	Status struct {
+		Conditions        []struct{ Type, Status, Reason, Message string }
+		ContainerStatuses []struct {
+			State struct {
+				Waiting *struct{ Reason, Message string }
+			}
+		}
+	}
+}
+
+// ready reports whether a sample is as it should be: a kind without pods always is.
+func (o object) ready() bool {
+	wanted := map[string]string{"Pod": "Ready", "Deployment": "Available"}[o.Kind]
+	for _, condition := range o.Status.Conditions {
+		if condition.Type == wanted && condition.Status == "True" {
+			return true
+		}
+	}
+	return wanted == ""
+}
+
+// whyNot returns why a sample's pods cannot run, in their own words; nothing while they may still start.
+func (c *cluster) whyNot(ctx context.Context, sample object) (string, error) {
+	pods := objects{Items: []object{sample}}
+	if sample.Kind == "Deployment" {
+		var labels []string
+		for name, value := range sample.Spec.Selector.MatchLabels {
+			labels = append(labels, name+"="+value)
+		}
+		if err := c.kubectlJSON(ctx, &pods, "get", "pods", "--namespace", sample.Metadata.Namespace, "--selector", strings.Join(labels, ",")); err != nil {
+			return "", err
+		}
+	}
+	for _, pod := range pods.Items {
+		for _, container := range pod.Status.ContainerStatuses {
+			if w := container.State.Waiting; w != nil && w.Reason != "ContainerCreating" && w.Reason != "PodInitializing" {
+				return oneLine(w.Reason + ": " + w.Message), nil
+			}
+		}
+		for _, condition := range pod.Status.Conditions {
+			if condition.Type == "PodScheduled" && condition.Status == "False" {
+				return oneLine(condition.Reason + ": " + condition.Message), nil
+			}
+		}
+	}
+	return "", nil
+}
+
+func oneLine(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	return text[:min(len(text), 300)]
+}
+
+// runKubectl returns what kubectl prints. Its error is kubectl's last line.
+func (c *cluster) runKubectl(ctx context.Context, arguments ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, c.kubectl(), append([]string{"--kubeconfig=" + filepath.Join(c.folder, "kubeconfig")}, arguments...)...)
+	cmd.Env = append(os.Environ(), "KUBECACHEDIR="+filepath.Join(c.folder, "kubectl-cache"))
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	output, err := cmd.Output()
+	if err != nil {
+		if lines := strings.Split(strings.TrimSpace(stderr.String()), "\n"); lines[len(lines)-1] != "" {
+			err = errors.New(lines[len(lines)-1])
+		}
+	}
+	return output, err
+}
+
+func (c *cluster) kubectlJSON(ctx context.Context, into any, arguments ...string) error {
+	output, err := c.runKubectl(ctx, append(arguments, "-o", "json")...)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(output, into)
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+)
+
+// portTakenError is a component's that another program's port has ended.
+type portTakenError struct{ words string }
+
+func (e *portTakenError) Error() string { return e.words }
+
+// damagedError is etcd's when it cannot start from its data.
+type damagedError struct{ words string }
+
+func (e *damagedError) Error() string { return "etcd does not start: " + e.words }
+
+// A component that ends this often, each time so soon after its start, will not run at all.
+const (
+	maxQuickEnds = 5
+	quickly      = 10 * time.Second
+)
+
+// attempt is one start of a component.
+type attempt struct {
+	at        time.Time
+	log       int64 // the log's length at the start
+	quickEnds int   // of this one and of earlier ones in a row
+}
+
+// wait returns when all components run the API server is ready and the condition holds, and starts those again that have ended. It has no
+// fixed patience, since a busy machine takes as long as it takes: the controller manager, say, ends when the API server
+// is not ready within 20 seconds, and has to be started again. It fails when a component can't run.
+func (l local) wait(ctx context.Context, logs map[string]int64, what string, holds func(context.Context) bool) error {
+	s, err := l.settings()
+	if err != nil {
+		return err
+	}
+	api, err := l.api()
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	attempts := map[string]*attempt{}
+	for _, name := range components {
+		attempts[name] = &attempt{at: now, log: logs[name]}
+	}
+	unanswered := now // since when all run, and the API server is not ready
+	restarted := false
+	progress := newWaiting()
+	defer progress.done()
+	for {
+		running := l.running()
+		ready := running["kube-apiserver"] != 0 && api.ready(ctx)
+		var missing []string
+		for i, name := range components {
+			if running[name] != 0 {
+				continue
+			}
+			missing = append(missing, name)
+			// Each needs those before it: etcd nobody, the API server etcd, all others the API server.
+			if i == 1 && running["etcd"] == 0 || i > 1 && !ready {
+				continue
+			}
+			if err := l.startAgain(s, name, attempts[name]); err != nil {
+				return err
+			}
+		}
+		switch {
+		case len(missing) == 0 && ready && (holds == nil || holds(ctx)):
+			return nil
+		case len(missing) > 0 || ready || restarted:
+			unanswered = time.Now()
+		case time.Since(unanswered) > 15*time.Second:
+			// It may be stopped, or stuck. Its data are etcd's, so this loses nothing.
+			restarted = true
+			say("The API server runs, but does not answer: starting it again.")
+			if err := l.stop("kube-apiserver"); err != nil {
+				return err
+			}
+		}
+		if len(missing) == 0 {
+			missing = []string{what}
+		}
+		progress.show(strings.Join(missing, ", "))
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// startAgain starts a component that has ended, unless its last words say that this is of no use.
+func (l local) startAgain(s settings, name string, last *attempt) error {
+	words := l.lastError(name, last.log)
+	switch {
+	case strings.Contains(words, "no space left on device"):
+		return fmt.Errorf("%s has ended, the disk of %s is full: free some, then run make cluster.", name, l.cluster.folder)
+	case strings.Contains(words, "too many open files"):
+		return fmt.Errorf("%s has ended, it may not open enough files: run ulimit -n 4096, then make cluster.", name)
+	case strings.Contains(words, "address already in use"):
+		return &portTakenError{name + ": " + words}
+	}
+	if words != "" && time.Since(last.at) < quickly {
+		last.quickEnds++
+	} else if words != "" {
+		last.quickEnds = 0
+	}
+	if last.quickEnds >= maxQuickEnds {
+		if name == "etcd" {
+			return &damagedError{words}
+		}
+		return fmt.Errorf("%s does not start: %s: see %s.", name, words, l.log(name))
+	}
+	last.at, last.log = time.Now(), l.logSizes()[name]
+	return l.start(s, name)
+}
+
+// waiting shows what a call waits for: on a terminal one line that counts the seconds, elsewhere a line now and then.
+type waiting struct {
+	since, next time.Time
+	spinner     *progressbar.ProgressBar
+}
+
+func newWaiting() *waiting {
+	w := &waiting{since: time.Now()}
+	w.next = w.since.Add(10 * time.Second)
+	if term.IsTerminal(int(os.Stderr.Fd())) {
+		w.spinner = progressbar.NewOptions(-1, progressbar.OptionSetWriter(os.Stderr), progressbar.OptionClearOnFinish(),
+			progressbar.OptionSetElapsedTime(true), progressbar.OptionSpinnerType(14), progressbar.OptionThrottle(100*time.Millisecond))
+	}
+	return w
+}
+
+func (w *waiting) show(what string) {
+	if w.spinner != nil {
+		w.spinner.Describe("Waiting for " + what)
+		w.spinner.Add(1)
+		return
+	}
+	if now := time.Now(); now.After(w.next) {
+		say("Waiting for %s, %d seconds so far.", what, int(now.Sub(w.since).Seconds()))
+		w.next = now.Add(now.Sub(w.since))
+	}
+}
+
+func (w *waiting) done() {
+	if w.spinner != nil {
+		w.spinner.Finish()
+	}
+}
