@@ -2,17 +2,22 @@ package scripts_test
 
 import (
 	"bufio"
+	"bytes"
+	"crypto/tls"
 	"io/fs"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
-	"strconv"
+	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/shirou/gopsutil/v4/process"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
@@ -41,7 +46,7 @@ func newCluster(t *testing.T) *cluster {
 	if cache == "" {
 		cache = filepath.Join(os.Getenv("HOME"), ".cache")
 	}
-	c.env = []string{"CLUSTER=local", "CLUSTER_DIR=" + c.folder, "HOME=" + c.home, "XDG_CACHE_HOME=" + cache}
+	c.env = append(goCaches(t), "CLUSTER=local", "CLUSTER_DIR="+c.folder, "HOME="+c.home, "XDG_CACHE_HOME="+cache)
 	t.Cleanup(func() {
 		if t.Failed() {
 			log, _ := os.ReadFile(filepath.Join(c.folder, "kwokctl.log"))
@@ -52,10 +57,19 @@ func newCluster(t *testing.T) *cluster {
 	return c
 }
 
+// goCaches is the environment in which go finds what it has built before, whatever $HOME is.
+func goCaches(t *testing.T) (env []string) {
+	t.Helper()
+	for _, name := range []string{"GOCACHE", "GOMODCACHE"} {
+		env = append(env, name+"="+strings.TrimSpace(run(t, nil, "go", "env", name).stdout))
+	}
+	return env
+}
+
 // requireBinaries skips a test where the local cluster has not been built, but not under make test, which builds it.
 func requireBinaries(t *testing.T) {
 	t.Helper()
-	built := run(t, nil, "bash", "-c", ". ./lib.sh; . ./cluster-local.sh; built").code == 0
+	built := run(t, nil, "./cluster.sh", "programs").code == 0
 	switch {
 	case built:
 	case os.Getenv("REQUIRE_CLUSTER") != "" && os.Getenv("CLUSTER") != "kind":
@@ -79,19 +93,31 @@ func (c *cluster) run(t *testing.T, script string, arguments ...string) string {
 func (c *cluster) processes(t *testing.T) map[string]int {
 	t.Helper()
 	pids := map[string]int{}
-	for line := range strings.Lines(c.run(t, "bash", "-c", ". ./lib.sh; processes")) {
-		number, name, _ := strings.Cut(strings.TrimSpace(line), " ")
-		pid, err := strconv.Atoi(number)
-		if err != nil {
-			t.Fatal(err)
+	all, err := process.Pids()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pid := range all {
+		arguments, err := (&process.Process{Pid: pid}).CmdlineSlice()
+		if err != nil || len(arguments) == 0 || !strings.Contains(strings.Join(arguments[1:], " "), "="+c.folder+"/.kwok/clusters") {
+			continue
 		}
-		// kwokctl does while it starts a program: a fork, for a moment.
-		if pids[name] != 0 && name != "kwokctl" {
+		name := filepath.Base(arguments[0])
+		if !slices.Contains(programs, name) {
+			continue
+		}
+		// What starts a program is a copy of itself for a moment.
+		if pids[name] != 0 && !isParent(pids[name], pid) {
 			t.Errorf("%s runs twice", name)
 		}
-		pids[name] = pid
+		pids[name] = int(pid)
 	}
 	return pids
+}
+
+func isParent(parent int, of int32) bool {
+	found, err := (&process.Process{Pid: of}).Ppid()
+	return err == nil && int(found) == parent
 }
 
 // kill kills programs of this cluster, and returns when they are gone.
@@ -139,17 +165,17 @@ func (c *cluster) isMarked(t *testing.T) bool {
 	return run(t, c.env, "./kubectl", "get", "namespace", "mark").code == 0
 }
 
-// eventually polls a condition until it holds, for 30 seconds at most.
+// eventually polls a condition until it holds, for 2 minutes at most.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	deadline := time.After(30 * time.Second)
+	deadline := time.After(2 * time.Minute)
 	for !condition() {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			t.Fatalf("not within 30 seconds: %s", what)
+			t.Fatalf("not within 2 minutes: %s", what)
 		}
 	}
 }
@@ -198,8 +224,14 @@ func TestTwoAtOnceMakeOneClusterAndDownLeavesNothing(t *testing.T) {
 	if _, err := os.Stat(c.folder); err == nil {
 		t.Errorf("%s is still there", c.folder)
 	}
-	if entries, err := os.ReadDir(c.home); err != nil || len(entries) != 0 {
-		t.Errorf("in the home folder: %v, %v", entries, err)
+	entries, err := os.ReadDir(c.home)
+	for _, entry := range entries {
+		if entry.Name() != ".config" { // go's own
+			t.Errorf("in the home folder: %v", entry)
+		}
+	}
+	if err != nil {
+		t.Error(err)
 	}
 }
 
@@ -221,12 +253,16 @@ func TestLocalCluster(t *testing.T) {
 		run  func(*testing.T, *cluster)
 	}{
 		{"the samples get ready and come back", samples},
+		{"a sample that cannot run holds nobody up", samplesThatCannotRun},
 		{"there is room for thousands of pods", room},
 		{"a chapter stops at an interrupt", interrupted},
 		{"a stopped API server comes back with its data", stoppedAPIServer},
 		{"cluster-up repairs what is broken and keeps the data", repairs},
 		{"cluster-up takes another port where its own is taken", takesAnotherPort},
-		{"cluster-up makes a new one of what cannot be repaired", makesANewOne},
+		{"cluster-up repairs what a killed repair left", killedRepair},
+		{"cluster-up waits for a slow API server, and keeps the data", slowAPIServer},
+		{"other users of the machine get no data and no keys", private},
+		{"cluster-up moves aside what etcd cannot read", movesAside},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c.run(t, "./cluster-up.sh")
@@ -254,18 +290,14 @@ func repairs(t *testing.T, c *cluster) {
 	}
 	c.run(t, "./cluster-up.sh")
 	c.isWhole(t)
-	// A pid file survives a reboot, and then may name a process of somebody else: this test's, here.
-	c.kill(t, "kube-scheduler")
-	pidFile := filepath.Join(c.folder, ".kwok", "clusters", "workbook", "pids", "kube-scheduler.pid")
-	write(t, pidFile, strconv.Itoa(os.Getpid()))
-	c.run(t, "./cluster-up.sh")
-	c.isWhole(t)
 	// Learners delete files.
-	if err := os.Remove(filepath.Join(c.folder, "kubeconfig")); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"kubeconfig", "bin"} {
+		if err := os.RemoveAll(filepath.Join(c.folder, name)); err != nil {
+			t.Fatal(err)
+		}
+		c.run(t, "./cluster-up.sh")
+		c.isWhole(t)
 	}
-	c.run(t, "./cluster-up.sh")
-	c.isWhole(t)
 
 	if !c.isMarked(t) {
 		t.Error("the objects are lost")
@@ -296,10 +328,109 @@ func takesAnotherPort(t *testing.T, c *cluster) {
 	}
 }
 
-func makesANewOne(t *testing.T, c *cluster) {
+// kwokFolder is where kwokctl keeps the cluster's data, keys and settings.
+func (c *cluster) kwokFolder() string {
+	return filepath.Join(c.folder, ".kwok", "clusters", "workbook")
+}
+
+// killedRepair leaves what a repair leaves that was killed while it made the settings anew.
+func killedRepair(t *testing.T, c *cluster) {
 	c.mark(t)
 	c.kill(t, programs...)
-	err := filepath.WalkDir(filepath.Join(c.folder, ".kwok", "clusters", "workbook", "etcd"), func(path string, entry fs.DirEntry, err error) error {
+	if err := os.Remove(filepath.Join(c.kwokFolder(), "kwok.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	c.run(t, "./cluster-up.sh")
+	c.isWhole(t)
+	if !c.isMarked(t) {
+		t.Error("the objects are lost")
+	}
+}
+
+// slowAPIServer holds the API server for longer than the controller manager is patient.
+func slowAPIServer(t *testing.T, c *cluster) {
+	c.mark(t)
+	c.kill(t, programs...)
+	up := command(c.env, "./cluster-up.sh")
+	var said bytes.Buffer
+	up.Stdout, up.Stderr = &said, &said
+	if err := up.Start(); err != nil {
+		t.Fatal(err)
+	}
+	signal := func(s syscall.Signal) {
+		if pid := c.processes(t)["kube-apiserver"]; pid != 0 {
+			if err := syscall.Kill(pid, s); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	eventually(t, "the API server is started", func() bool { return c.processes(t)["kube-apiserver"] != 0 })
+	// Held for 30 seconds: the others give up after 20. A new one, should the old be given up, is held as well.
+	for held := time.Now(); time.Since(held) < 30*time.Second; time.Sleep(10 * time.Millisecond) {
+		signal(syscall.SIGSTOP)
+	}
+	signal(syscall.SIGCONT)
+	if err := up.Wait(); err != nil {
+		t.Errorf("%v: %s", err, &said)
+	}
+	c.isWhole(t)
+	if !c.isMarked(t) {
+		t.Errorf("the objects are lost: %s", &said)
+	}
+}
+
+// private looks at what another user could: file modes, and the ports, which all users reach.
+func private(t *testing.T, c *cluster) {
+	err := filepath.WalkDir(c.folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.Type()&fs.ModeSymlink != 0 {
+			return err
+		}
+		if entry.Name() == "kubectl-cache" { // it names the server's resources, and is in a folder for its owner only
+			return filepath.SkipDir
+		}
+		info, err := entry.Info()
+		if err == nil && info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s has mode %s", path, info.Mode())
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings, err := os.ReadFile(filepath.Join(c.kwokFolder(), "kwok.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := func(name string) string {
+		match := regexp.MustCompile(`(?m)^  ` + name + `: (\d+)$`).FindSubmatch(settings)
+		if match == nil {
+			t.Fatalf("no %s in kwok.yaml", name)
+		}
+		return string(match[1])
+	}
+	anybody := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	for _, url := range []string{
+		"https://127.0.0.1:" + port("etcdPort") + "/v3/kv/range",
+		"https://127.0.0.1:" + port("etcdPeerPort") + "/members",
+		"http://127.0.0.1:" + port("etcdPort") + "/v3/kv/range",
+		"http://127.0.0.1:" + port("kwokControllerPort") + "/debug/pprof/heap",
+		"https://" + c.address(t) + "/api/v1/secrets",
+	} {
+		response, err := anybody.Post(url, "application/json", strings.NewReader(`{"key":"AA=="}`))
+		if err != nil {
+			continue
+		}
+		response.Body.Close()
+		if response.StatusCode == http.StatusOK {
+			t.Errorf("%s answers anybody", url)
+		}
+	}
+}
+
+func movesAside(t *testing.T, c *cluster) {
+	c.mark(t)
+	c.kill(t, programs...)
+	err := filepath.WalkDir(filepath.Join(c.kwokFolder(), "etcd"), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
@@ -309,8 +440,10 @@ func makesANewOne(t *testing.T, c *cluster) {
 		t.Fatal(err)
 	}
 
-	if got := c.run(t, "./cluster-up.sh"); !strings.Contains(got, "The objects in it are lost.") {
-		t.Errorf("it said %q", got)
+	got := c.run(t, "./cluster-up.sh")
+	aside, err := filepath.Glob(strings.ReplaceAll(c.folder, "[", "\\[") + "/etcd-damaged-*/member/wal/*")
+	if err != nil || len(aside) == 0 || !strings.Contains(got, filepath.Join(c.folder, "etcd-damaged-")) {
+		t.Errorf("the data are not moved aside: %v, %v, it said %q", aside, err, got)
 	}
 	c.isWhole(t)
 	if c.isMarked(t) {
@@ -406,10 +539,6 @@ func room(t *testing.T, c *cluster) {
 
 func interrupted(t *testing.T, c *cluster) {
 	cmd := command(c.env, "./chapter.sh", "1")
-	// Go builds the chapter with what it has built before.
-	for _, name := range []string{"GOCACHE", "GOMODCACHE"} {
-		cmd.Env = append(cmd.Env, name+"="+strings.TrimSpace(run(t, nil, "go", "env", name).stdout))
-	}
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -429,5 +558,19 @@ func interrupted(t *testing.T, c *cluster) {
 	}
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
+	}
+}
+
+// A sample that cannot run holds nobody up: its pod's own reason is printed. On the local cluster, only a pod that fits
+// on no node does not run.
+func samplesThatCannotRun(t *testing.T, c *cluster) {
+	c.run(t, "./kubectl", "delete", "pod", "nginx-1", "-n", "nginx", "--ignore-not-found")
+	c.run(t, "./kubectl", "cordon", "-l", "type=kwok")
+	t.Cleanup(func() { c.run(t, "./kubectl", "uncordon", "-l", "type=kwok") })
+	got := c.run(t, "./apply-samples.sh", "--if-missing", "1")
+	for _, want := range []string{"The sample Pod nginx/nginx-1 does not run: Unschedulable: ", "Going on: "} {
+		if strings.Count(got, want) != 1 {
+			t.Errorf("%q is not in it once: %s", want, got)
+		}
 	}
 }

@@ -2,7 +2,6 @@
 # Checks what the workbook needs: one line each, ok or how to put it right. Exit code 1 if something must be put right.
 set -uo pipefail
 . "$(dirname "$0")/lib.sh"
-. "$scripts/cluster-local.sh"
 
 status=0
 ok() { printf 'ok    %s\n' "$*"; }
@@ -46,7 +45,33 @@ Linux/x86_64 | Linux/aarch64 | Darwin/x86_64 | Darwin/arm64) ok "system: $(uname
 *) bad "system: $(uname -s) on $(uname -m). Use Linux or macOS on amd64 or arm64; on Windows that is WSL 2." ;;
 esac
 
-runtime=$(container_runtime)
+# Only the tests' race detector needs one.
+compiler=$(go env CC 2>/dev/null)
+if command -v "${compiler:-gcc}" >/dev/null; then
+	ok "C compiler: $(command -v "${compiler:-gcc}"), for the tests' race detector"
+else
+	note "C compiler: none. make test then runs without the race detector; to have it, install one (Debian, Ubuntu: sudo apt install gcc; macOS: xcode-select --install)."
+fi
+
+# A daemon that hangs must not hold this up.
+answers() {
+	command -v "$1" >/dev/null || return
+	"$1" ps -q >/dev/null 2>&1 &
+	local question=$!
+	for _ in {1..30}; do
+		kill -0 $question 2>/dev/null || break
+		sleep 0.1
+	done
+	kill $question 2>/dev/null
+	wait $question 2>/dev/null
+}
+runtime=
+for candidate in docker podman; do
+	if answers $candidate; then
+		runtime=$candidate
+		break
+	fi
+done
 if [ -n "$runtime" ]; then
 	ok "containers: $runtime answers, for the kind cluster"
 elif command -v docker >/dev/null || command -v podman >/dev/null; then
@@ -68,12 +93,36 @@ else
 	ok "inotify: not on this system"
 fi
 
-free=$(free_gb "$cache")
-if built; then
-	ok "disk: $free GB free in $cache, the local cluster is built"
-elif [ "$free" -ge $build_gb ]; then
-	ok "disk: $free GB free in $cache, building the local cluster takes $build_gb GB"
+files=$(ulimit -n)
+if [ "$files" = unlimited ] || [ "$files" -ge 1024 ]; then
+	ok "open files: $files"
 else
-	bad "disk: $free GB free in $cache, building the local cluster takes $build_gb GB. Free some, or use kind."
+	bad "open files: $files at most, and etcd and the API server need 1024: run ulimit -n 4096 before make."
 fi
+
+# free_gb FOLDER: free disk space in whole GB, at FOLDER or the nearest folder above it that exists.
+free_gb() {
+	local folder=$1
+	while [ ! -d "$folder" ]; do folder=$(dirname "$folder"); done
+	df -Pk "$folder" | awk 'NR == 2 { print int($4 / 1024 / 1024) }'
+}
+# disk FOLDER GB WHAT: whether there is room for it.
+disk() {
+	local folder=$1 free
+	while [ ! -d "$folder" ]; do folder=$(dirname "$folder"); done
+	free=$(free_gb "$folder")
+	if [ ! -w "$folder" ]; then
+		bad "disk: $folder cannot be written, and is for $3. Set $4 to another folder."
+	elif [ "$free" -ge "$2" ]; then
+		ok "disk: $free GB free in $folder, for $3"
+	else
+		bad "disk: $free GB free in $folder, and $3 takes $2 GB. Free some, or set $4 to another folder."
+	fi
+}
+build_gb=8
+if [ -d "$("$scripts/cluster.sh" programs 2>/dev/null)" ]; then
+	build_gb=0
+fi
+disk "${XDG_CACHE_HOME:-${HOME-}/.cache}" $build_gb "the local cluster's programs" XDG_CACHE_HOME
+disk "$state" 1 "the cluster's objects and logs" CLUSTER_DIR
 exit $status

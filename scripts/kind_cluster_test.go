@@ -24,14 +24,20 @@ func TestKindClusterIsRepaired(t *testing.T) {
 	c := &cluster{folder: filepath.Join(base, "my cluster")}
 	c.env = []string{"CLUSTER=kind", "CLUSTER_DIR=" + c.folder, "KIND_NODE_IMAGE=" + os.Getenv("KIND_NODE_IMAGE")}
 	t.Cleanup(func() { run(t, c.env, "./cluster-down.sh") })
+	name := ""
 	// docker runs docker, or podman, on the cluster's containers.
 	docker := func(arguments string) string {
-		return strings.TrimSpace(c.run(t, "bash", "-c", `. ./lib.sh; runtime=$(container_runtime)
-			containers=$($runtime ps -aq --filter "label=io.x-k8s.kind.cluster=$(kind_name)")
+		return strings.TrimSpace(c.run(t, "bash", "-c", `runtime=docker; docker ps -q >/dev/null 2>&1 || runtime=podman
+			containers=$($runtime ps -aq --filter "label=io.x-k8s.kind.cluster=`+name+`")
 			`+arguments))
 	}
 
 	c.run(t, "./cluster-up.sh")
+	marker, err := os.ReadFile(filepath.Join(c.folder, "type"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	name = strings.TrimSpace(strings.TrimPrefix(string(marker), "kind "))
 	c.mark(t)
 	if got := run(t, c.env, "./cluster-up.sh"); got != (result{}) {
 		t.Errorf("on a cluster that is up: %+v, want nothing", got)

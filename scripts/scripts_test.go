@@ -227,23 +227,23 @@ func fakes(t *testing.T, scripts map[string]string) string {
 	return "PATH=" + folder + string(os.PathListSeparator) + os.Getenv("PATH")
 }
 
-// fullDisk is a df that has 1 GB left.
-const fullDisk = `printf 'Filesystem 1024-blocks Used Available Capacity Mounted on\ndisk 9 9 1048576 9%% /\n'`
+// fullDisk is a df that has half a GB left.
+const fullDisk = `printf 'Filesystem 1024-blocks Used Available Capacity Mounted on\ndisk 9 9 524288 9%% /\n'`
 
 func TestTooLittleDiskIsSaidBeforeBuilding(t *testing.T) {
-	env := []string{
+	cache := t.TempDir()
+	mount(t, "-t", "tmpfs", "-o", "size=1g", "none", cache)
+	env := append(goCaches(t),
 		fakes(t, map[string]string{
-			"df":     fullDisk,
 			"docker": "exec sleep 60", // a daemon that hangs
 			"podman": "exit 125",
-			"go":     "echo it was built >&2; exit 1",
 		}),
-		"XDG_CACHE_HOME=" + t.TempDir(),
-		"CLUSTER_DIR=" + filepath.Join(t.TempDir(), "cluster"),
-	}
+		"XDG_CACHE_HOME="+cache,
+		"CLUSTER_DIR="+filepath.Join(t.TempDir(), "cluster"),
+	)
 	got := run(t, env, "./cluster-up.sh")
 	want := regexp.MustCompile(`^Choosing the local cluster: neither Docker nor Podman answers \(CLUSTER=kind\|local decides\)\.
-Building the local cluster takes \d+ GB of disk, and .* has 1\.
+Building the local cluster takes \d+ GB of disk, and .* has [01]\.
 Free some, or start Docker or Podman and run CLUSTER=kind make cluster\.
 $`)
 	if got.code != 1 || got.stdout != "" || !want.MatchString(got.stderr) {
@@ -253,16 +253,18 @@ $`)
 
 func TestKindIsChosenWhereItCanRun(t *testing.T) {
 	for name, test := range map[string]struct{ docker, want string }{
-		"the image is there":      {`exit 0`, "Choosing a kind cluster: docker answers and has the node image"},
-		"the image can be pulled": {`case $1 in image) exit 1 ;; esac`, "Choosing a kind cluster: docker answers and has the node image"},
+		"the image is there":      {`case $1 in run | create) exit 1 ;; esac`, "Choosing a kind cluster: docker answers and has the node image"},
+		"the image can be pulled": {`case $1 in image | run | create) exit 1 ;; esac`, "Choosing a kind cluster: docker answers and has the node image"},
 		"it cannot be pulled":     {`case $1 in image | pull) exit 1 ;; esac`, "Choosing the local cluster: docker answers, but the node image cannot be pulled"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			env := []string{
-				fakes(t, map[string]string{"df": fullDisk, "docker": test.docker, "go": "exit 1"}),
-				"XDG_CACHE_HOME=" + t.TempDir(),
-				"CLUSTER_DIR=" + filepath.Join(t.TempDir(), "cluster"),
-			}
+			empty := t.TempDir()
+			mount(t, "-t", "tmpfs", "-o", "ro", "none", empty) // so that nothing is built
+			env := append(goCaches(t),
+				fakes(t, map[string]string{"docker": test.docker}),
+				"XDG_CACHE_HOME="+empty,
+				"CLUSTER_DIR="+filepath.Join(t.TempDir(), "cluster"),
+			)
 			if got := run(t, env, "./cluster-up.sh"); got.code != 1 || !strings.Contains(got.stderr, test.want) {
 				t.Errorf("got %+v, want %q", got, test.want)
 			}
@@ -271,7 +273,7 @@ func TestKindIsChosenWhereItCanRun(t *testing.T) {
 }
 
 func TestDoctorSaysOneLineEach(t *testing.T) {
-	subjects := []string{"Go", "git", "make", "system", "containers", "inotify", "disk"}
+	subjects := []string{"Go", "git", "make", "system", "C compiler", "containers", "inotify", "open files", "disk", "disk"}
 	check := func(t *testing.T, got result, wrong ...string) {
 		t.Helper()
 		lines := strings.Split(strings.TrimSuffix(got.stdout, "\n"), "\n")
@@ -304,4 +306,41 @@ func TestDoctorSaysOneLineEach(t *testing.T) {
 	t.Run("no Go", func(t *testing.T) {
 		check(t, run(t, []string{fakes(t, map[string]string{"go": "exit 127"})}, "./doctor.sh"), "Go")
 	})
+	t.Run("few open files", func(t *testing.T) {
+		check(t, run(t, nil, "bash", "-c", "ulimit -n 256 && ./doctor.sh"), "open files")
+	})
+}
+
+// make test passes on to go what its text promises; this go only prints its arguments.
+func TestMakeTestRunsEverythingAnew(t *testing.T) {
+	root := workbook(t)
+	write(t, filepath.Join(root, "scripts", "cluster-up.sh"), "#!/bin/sh\n")
+	test := func(env ...string) string {
+		t.Helper()
+		got := run(t, append([]string{fakes(t, map[string]string{"go": `case $1$2 in envCC) echo ${CC_OF_GO-cc} ;; envCGO_ENABLED) echo 1 ;; *) echo "$@" ;; esac`, "cc": ""}),
+			"CLUSTER_DIR=" + t.TempDir(), "CI="}, env...), filepath.Join(root, "scripts", "test.sh"), "local")
+		return got.stderr + got.stdout
+	}
+	if got, want := test(), "test -race -count=1 -timeout 20m ./...\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got, want := test("CC_OF_GO=none"), "There is no C compiler: the tests run without the race detector (make doctor says how to get one).\ntest -count=1 -timeout 20m ./...\n"; got != want {
+		t.Errorf("without a compiler: got %q, want %q", got, want)
+	}
+	if got, want := test("CC_OF_GO=none", "CI=true"), "There is no C compiler for the race detector, which CI insists on: install one.\n"; got != want {
+		t.Errorf("without a compiler, in CI: got %q, want %q", got, want)
+	}
+}
+
+func TestShellScriptsPassShellcheck(t *testing.T) {
+	if _, err := exec.LookPath("shellcheck"); err != nil {
+		t.Skip("shellcheck is not installed")
+	}
+	scripts, err := filepath.Glob("*.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := run(t, nil, "shellcheck", append([]string{"-x", "kubectl", "../.ci/run"}, scripts...)...); got.code != 0 {
+		t.Errorf("%s%s", got.stdout, got.stderr)
+	}
 }

@@ -14,11 +14,8 @@ types=$PWD/06-crd-codegen/pkg/apis
 generated=$PWD/06-crd-codegen/pkg/generated
 manifests=06-crd-codegen/crd
 
-# The generators are built into the checkout that this script is in.
-export GOBIN=$root/.cluster/codegen GOFLAGS=-mod=readonly GOWORK=off
-mkdir -p "$GOBIN"
-
 work=$(mktemp -d)
+export GOBIN=$work/bin GOFLAGS=-mod=readonly GOWORK=off
 # What the generators say on the way is of interest only when one fails.
 ended() {
 	[ "$1" -eq 0 ] || cat "$work/log" >&3
@@ -29,6 +26,7 @@ say "Generating, which takes a minute."
 exec 3>&2 >"$work/log" 2>&1
 
 go mod download k8s.io/code-generator
+# shellcheck disable=SC1091 # it is in the module cache
 . "$(go list -m -f '{{.Dir}}' k8s.io/code-generator)/kube_codegen.sh"
 : >"$work/header"
 rm -rf "$generated" "$manifests"/*.yaml

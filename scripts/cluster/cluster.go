@@ -184,14 +184,13 @@ func (c *cluster) up(ctx context.Context) error {
 	if kind == "kind" {
 		content += " " + c.kindName()
 	}
-	fresh := c.clusterType() == ""
 	if err := c.make(content); err != nil {
 		return err
 	}
 	if kind == "kind" {
 		return c.kindUp(ctx)
 	}
-	return c.localUp(ctx, fresh)
+	return c.localUp(ctx)
 }
 
 // isUp reports whether the cluster is up, and an error if it is not one that up may start.
@@ -286,7 +285,10 @@ func (c *cluster) down(ctx context.Context) error {
 		say("Not removed, since the cluster did not make it: %s", filepath.Join(c.path, left[0].Name()))
 		return nil
 	}
-	return os.Remove(c.folder)
+	if err := os.Remove(c.folder); !errors.Is(err, syscall.EBUSY) { // a disk of the reader's
+		return err
+	}
+	return nil
 }
 
 // escapeGlob returns a pattern that matches just this path.

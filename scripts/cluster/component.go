@@ -163,25 +163,26 @@ func (l local) logSizes() map[string]int64 {
 	return sizes
 }
 
-var lastWords = regexp.MustCompile(`"level":"(?i:fatal|panic|error)"|^[EF]\d{4} |^(panic|fatal error|Error|error):|runtime: `)
+var errorLine = regexp.MustCompile(`"level":"(?i:fatal|panic|error)"|^[EF]\d{4} |^(panic|fatal error|Error|error):|runtime: `)
 
-// lastError returns the last error that a component has logged behind this position, on one line.
-func (l local) lastError(name string, after int64) string {
+// lastWords returns what a component has logged behind this position, as far as it counts, and the last error in it, on
+// one line.
+func (l local) lastWords(name string, after int64) (log, last string) {
 	data, err := os.ReadFile(l.log(name))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err.Error()
+		return "", err.Error()
 	}
 	data = data[min(after, int64(len(data))):]
-	last := ""
-	for line := range strings.Lines(string(data[max(0, len(data)-64<<10):])) {
+	log = string(data[max(0, len(data)-64<<10):])
+	for line := range strings.Lines(log) {
 		line = strings.TrimSpace(line)
-		if lastWords.MatchString(line) {
+		if errorLine.MatchString(line) {
 			last = line
 		}
 	}
 	var entry struct{ Msg, Error, Err string } // etcd's and kwok's way
 	if json.Unmarshal([]byte(last), &entry) == nil {
-		last = entry.Msg + ": " + entry.Error + entry.Err
+		last = strings.TrimSuffix(entry.Msg+": "+entry.Error+entry.Err, ": ")
 	}
-	return last[:min(len(last), 400)]
+	return log, last[:min(len(last), 400)]
 }

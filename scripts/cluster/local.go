@@ -43,7 +43,7 @@ var nodeParameters = []string{
 var kwokctlYAML string
 
 // localUp starts a local cluster, or what is missing of it.
-func (c *cluster) localUp(ctx context.Context, fresh bool) error {
+func (c *cluster) localUp(ctx context.Context) error {
 	p := programs{root: c.root, cache: c.cache}
 	if err := p.build(ctx); err != nil {
 		return err
@@ -52,13 +52,14 @@ func (c *cluster) localUp(ctx context.Context, fresh bool) error {
 	for _, folder := range []string{c.folder, filepath.Dir(filepath.Dir(l.folder)), l.folder} {
 		os.Chmod(folder, 0o700) // a cluster of an earlier version was readable for more
 	}
-	hasObjects := !fresh && l.hasData()
+	hasObjects := l.hasData()
 	if hasObjects {
-		gone := strings.Join(l.missing(), " ")
-		if gone == "" {
-			gone = "none, but it does not answer."
+		switch gone := l.missing(); {
+		case len(gone) > 0:
+			say("The local cluster is not whole, starting it again. Not running: %s", strings.Join(gone, " "))
+		default:
+			say("The local cluster runs, but is not ready: starting what it lacks.")
 		}
-		say("The local cluster is not whole, starting it again. Not running: %s", gone)
 	} else {
 		say("Starting a local cluster: Kubernetes %s, without containers.", p.version())
 	}

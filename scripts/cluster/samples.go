@@ -80,18 +80,20 @@ const (
 func (c *cluster) waitForSamples(ctx context.Context, files []string) error {
 	progress := newWaiting()
 	defer progress.done()
+	start := time.Now()
 	stuck := map[string]time.Time{} // since when
-	for start := time.Now(); ; {
+	givenUp := map[string]bool{}
+	for {
 		var samples objects
 		if err := c.kubectlJSON(ctx, &samples, append([]string{"get"}, files...)...); err != nil {
 			return fmt.Errorf("The samples cannot be read: %w: run make cluster, then this again.", err)
 		}
 		var waiting []string
 		for _, sample := range samples.Items {
-			if sample.ready() {
+			name := fmt.Sprintf("%s %s/%s", sample.Kind, sample.Metadata.Namespace, sample.Metadata.Name)
+			if sample.ready() || givenUp[name] {
 				continue
 			}
-			name := fmt.Sprintf("%s %s/%s", sample.Kind, sample.Metadata.Namespace, sample.Metadata.Name)
 			reason, err := c.whyNot(ctx, sample)
 			if err != nil {
 				return err
@@ -103,22 +105,19 @@ func (c *cluster) waitForSamples(ctx context.Context, files []string) error {
 			}
 			switch {
 			case reason != "" && time.Since(stuck[name]) > samplePatience:
-				progress.done()
+				givenUp[name] = true
 				say("The sample %s does not run: %s", name, reason)
 			case time.Since(start) > startPatience:
-				progress.done()
-				say("The sample %s is not ready yet.", name)
+				givenUp[name] = true
+				say("The sample %s is not ready after %s.", name, startPatience)
 			default:
 				waiting = append(waiting, name)
-				continue
 			}
-			if !stuck[""].IsZero() {
-				continue
-			}
-			stuck[""] = time.Now()
-			say("Going on without it: the chapters need no running container.")
 		}
 		if len(waiting) == 0 {
+			if len(givenUp) > 0 {
+				say("Going on: the chapters read these objects, and need no running container.")
+			}
 			return nil
 		}
 		progress.show(strings.Join(waiting, ", "))

@@ -99,13 +99,13 @@ func (l local) wait(ctx context.Context, logs map[string]int64, what string, hol
 
 // startAgain starts a component that has ended, unless its last words say that this is of no use.
 func (l local) startAgain(s settings, name string, last *attempt) error {
-	words := l.lastError(name, last.log)
+	log, words := l.lastWords(name, last.log)
 	switch {
-	case strings.Contains(words, "no space left on device"):
-		return fmt.Errorf("%s has ended, the disk of %s is full: free some, then run make cluster.", name, l.cluster.folder)
-	case strings.Contains(words, "too many open files"):
-		return fmt.Errorf("%s has ended, it may not open enough files: run ulimit -n 4096, then make cluster.", name)
-	case strings.Contains(words, "address already in use"):
+	case strings.Contains(log, "no space left on device"):
+		return fmt.Errorf("%s has ended: the disk of %s is full: free some, then run make cluster.", name, l.cluster.folder)
+	case strings.Contains(log, "too many open files"), strings.Contains(log, "file descriptor limit"):
+		return fmt.Errorf("%s has ended: it may not open enough files: run ulimit -n 4096, then make cluster.", name)
+	case strings.Contains(log, "address already in use"):
 		return &portTakenError{name + ": " + words}
 	}
 	if words != "" && time.Since(last.at) < quickly {
