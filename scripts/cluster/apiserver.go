@@ -25,5 +25,5 @@ func (c *cluster) apiserver(ctx context.Context, arguments []string) error {
 	if arguments[0] == "stop" {
 		return l.stop("kube-apiserver")
 	}
-	return l.wait(ctx, l.logSizes(), "the API server to be ready", nil)
+	return l.wait(ctx, l.snapshot(), "the API server to be ready", nil)
 }

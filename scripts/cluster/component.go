@@ -152,15 +152,20 @@ func (l local) stop(names ...string) error {
 
 func (l local) log(name string) string { return filepath.Join(l.folder, "logs", name+".log") }
 
-// logSizes returns how long the components' logs are by now.
-func (l local) logSizes() map[string]int64 {
-	sizes := map[string]int64{}
+// snapshot is what there was before a call did anything.
+type snapshot struct {
+	pids map[string]int
+	logs map[string]int64 // the length of each component's log
+}
+
+func (l local) snapshot() snapshot {
+	s := snapshot{l.running(), map[string]int64{}}
 	for _, name := range components {
 		if info, err := os.Stat(l.log(name)); err == nil {
-			sizes[name] = info.Size()
+			s.logs[name] = info.Size()
 		}
 	}
-	return sizes
+	return s
 }
 
 var errorLine = regexp.MustCompile(`"level":"(?i:fatal|panic|error)"|^[EF]\d{4} |^(panic|fatal error|Error|error):|runtime: `)

@@ -110,17 +110,17 @@ func (l local) hasData() bool {
 
 // startAndWait starts what does not run, and returns when the cluster is whole, or cannot become so.
 func (l local) startAndWait(ctx context.Context, p programs, try int) error {
-	logs := l.logSizes()
+	before := l.snapshot()
 	s, err := l.settings()
-	if err != nil || try > 0 || len(l.running()) == 0 || !s.usable() {
+	if err != nil || try > 0 || len(before.pids) == 0 || !s.usable() {
 		if err := l.create(ctx, p, s.ports(), try); err != nil {
 			return err
 		}
 	}
-	if err := l.wait(ctx, logs, "the API server to be ready", nil); err != nil {
+	if err := l.wait(ctx, before, "the API server to be ready", nil); err != nil {
 		return err
 	}
-	return l.finish(ctx, p, logs)
+	return l.finish(ctx, p, before)
 }
 
 // usable reports whether the programs that the settings name are still there.
@@ -219,7 +219,7 @@ func (l local) kwokctl(p programs, arguments ...string) (*exec.Cmd, error) {
 }
 
 // finish makes a cluster whose components run whole: nodes, kubectl, and at last the kubeconfig.
-func (l local) finish(ctx context.Context, p programs, logs map[string]int64) error {
+func (l local) finish(ctx context.Context, p programs, before snapshot) error {
 	api, err := l.api()
 	if err != nil {
 		return err
@@ -233,7 +233,7 @@ func (l local) finish(ctx context.Context, p programs, logs map[string]int64) er
 			return fmt.Errorf("kwokctl cannot make the nodes: %w: see %s", err, filepath.Join(l.cluster.folder, "kwokctl.log"))
 		}
 	}
-	if err := l.wait(ctx, logs, "the nodes to be ready", api.takesPods); err != nil {
+	if err := l.wait(ctx, before, "the nodes to be ready", api.takesPods); err != nil {
 		return err
 	}
 	kubectl := l.kubectl()

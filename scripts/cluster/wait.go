@@ -34,10 +34,10 @@ type attempt struct {
 	quickEnds int   // of this one and of earlier ones in a row
 }
 
-// wait returns when all components run the API server is ready and the condition holds, and starts those again that have ended. It has no
-// fixed patience, since a busy machine takes as long as it takes: the controller manager, say, ends when the API server
-// is not ready within 20 seconds, and has to be started again. It fails when a component can't run.
-func (l local) wait(ctx context.Context, logs map[string]int64, what string, holds func(context.Context) bool) error {
+// wait returns when all components run, the API server is ready and the condition holds, and starts those again that
+// have ended. It has no fixed patience, since a busy machine takes as long as it takes: the controller manager, say,
+// ends when the API server is not ready within 20 seconds. It fails when a component can't run.
+func (l local) wait(ctx context.Context, before snapshot, what string, holds func(context.Context) bool) error {
 	s, err := l.settings()
 	if err != nil {
 		return err
@@ -49,10 +49,9 @@ func (l local) wait(ctx context.Context, logs map[string]int64, what string, hol
 	now := time.Now()
 	attempts := map[string]*attempt{}
 	for _, name := range components {
-		attempts[name] = &attempt{at: now, log: logs[name]}
+		attempts[name] = &attempt{at: now, log: before.logs[name]}
 	}
 	unanswered := now // since when all run, and the API server is not ready
-	restarted := false
 	progress := newWaiting()
 	defer progress.done()
 	for {
@@ -75,11 +74,10 @@ func (l local) wait(ctx context.Context, logs map[string]int64, what string, hol
 		switch {
 		case len(missing) == 0 && ready && (holds == nil || holds(ctx)):
 			return nil
-		case len(missing) > 0 || ready || restarted:
+		case len(missing) > 0 || ready || running["kube-apiserver"] != before.pids["kube-apiserver"]:
 			unanswered = time.Now()
 		case time.Since(unanswered) > 15*time.Second:
-			// It may be stopped, or stuck. Its data are etcd's, so this loses nothing.
-			restarted = true
+			// It was there before this call, and may be stopped or stuck. Its data are etcd's, so this loses nothing.
 			say("The API server runs, but does not answer: starting it again.")
 			if err := l.stop("kube-apiserver"); err != nil {
 				return err
@@ -108,9 +106,12 @@ func (l local) startAgain(s settings, name string, last *attempt) error {
 	case strings.Contains(log, "address already in use"):
 		return &portTakenError{name + ": " + words}
 	}
-	if words != "" && time.Since(last.at) < quickly {
+	if words == "" {
+		words = "it ends without a word"
+	}
+	if time.Since(last.at) < quickly {
 		last.quickEnds++
-	} else if words != "" {
+	} else {
 		last.quickEnds = 0
 	}
 	if last.quickEnds >= maxQuickEnds {
@@ -119,7 +120,7 @@ func (l local) startAgain(s settings, name string, last *attempt) error {
 		}
 		return fmt.Errorf("%s does not start: %s: see %s.", name, words, l.log(name))
 	}
-	last.at, last.log = time.Now(), l.logSizes()[name]
+	last.at, last.log = time.Now(), l.snapshot().logs[name]
 	return l.start(s, name)
 }
 
@@ -131,7 +132,7 @@ type waiting struct {
 
 func newWaiting() *waiting {
 	w := &waiting{since: time.Now()}
-	w.next = w.since.Add(10 * time.Second)
+	w.next = w.since.Add(time.Minute)
 	if term.IsTerminal(int(os.Stderr.Fd())) {
 		w.spinner = progressbar.NewOptions(-1, progressbar.OptionSetWriter(os.Stderr), progressbar.OptionClearOnFinish(),
 			progressbar.OptionSetElapsedTime(true), progressbar.OptionSpinnerType(14), progressbar.OptionThrottle(100*time.Millisecond))
