@@ -179,7 +179,7 @@ func TestBugOneCacheWaitedFor(t *testing.T) {
 	})
 }
 
-// Bug 5: the selector is the same for all databases of a type. Ours: TestTwoOfAType.
+// Bug 5: the selector is the same for all databases of a type. Ours: TestFiftyOfAType.
 func TestBugSharedSelector(t *testing.T) {
 	w := newWorld(t)
 	for _, name := range []string{"one", "two"} {

@@ -98,21 +98,48 @@ func TestMariaDB(t *testing.T) {
 	}
 }
 
-// TestTwoOfAType shows that the Service of one database never leads to the pods of another.
-func TestTwoOfAType(t *testing.T) {
+// TestFiftyOfAType shows that the Service of one database never leads to the pods of another, and that no two have the
+// same password.
+func TestFiftyOfAType(t *testing.T) {
 	w := newWorld(t)
 	w.run(w.config)
-	for _, name := range []string{"one", "two"} {
-		w.make(name, func(s *dbv1alpha1.DatabaseManagerSpec) { s.DeploymentName = name })
+	const databases = 50
+	for i := range databases {
+		w.make(fmt.Sprintf("db-%d", i), func(s *dbv1alpha1.DatabaseManagerSpec) { s.DeploymentName = fmt.Sprintf("db-%d", i) })
 	}
-	for _, name := range []string{"one", "two"} {
+	passwords := map[string]bool{}
+	for i := range databases {
+		name := fmt.Sprintf("db-%d", i)
 		w.untilReady(name, reasonReplicasReady)
 		selector := labels.SelectorFromSet(w.service(name).Spec.Selector)
-		for _, pod := range got(w.client.CoreV1().Pods(w.namespace).List(t.Context(), metav1.ListOptions{LabelSelector: selector.String()}))(w).Items {
-			if !strings.HasPrefix(pod.Name, name+"-") {
-				t.Errorf("the Service %s leads to pod %s", name, pod.Name)
-			}
+		pods := got(w.client.CoreV1().Pods(w.namespace).List(t.Context(), metav1.ListOptions{LabelSelector: selector.String()}))(w).Items
+		if len(pods) != 1 || !strings.HasPrefix(pods[0].Name, name+"-") {
+			t.Errorf("the Service %s leads to %d pods", name, len(pods))
 		}
+		passwords[string(w.secret(name + secretSuffix).Data["password"])] = true
+	}
+	if len(passwords) != databases {
+		t.Errorf("%d passwords", len(passwords))
+	}
+}
+
+// TestLongNames takes the longest names that the API server accepts.
+func TestLongNames(t *testing.T) {
+	w := newWorld(t)
+	output, _ := w.run(w.config)
+	long, deployment := strings.Repeat("d", 253), strings.Repeat("d", 63)
+	w.make(long, func(s *dbv1alpha1.DatabaseManagerSpec) {
+		s.DeploymentName, s.DeletionPolicy = deployment, dbv1alpha1.DeletionPolicyRetain
+	})
+	w.untilReady(long, reasonReplicasReady)
+	if err := w.databases.Delete(t.Context(), long, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	untilGone(w, "the DatabaseManager", w.databases.Get, long)
+	w.service(deployment)
+	w.secret(deployment + secretSuffix)
+	if n := output.lines("RETRY"); n > 0 {
+		t.Errorf("%d failures: %s", n, output)
 	}
 }
 
