@@ -13,6 +13,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
@@ -24,6 +25,7 @@ import (
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	dbv1alpha1ac "example.com/client-go-workbook/06-crd-codegen/pkg/generated/applyconfiguration/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned"
+	"example.com/client-go-workbook/internal/podcause"
 	"example.com/client-go-workbook/internal/testcluster"
 )
 
@@ -368,4 +370,50 @@ func deploymentOf(want *appsv1ac.DeploymentApplyConfiguration, name string) *app
 		panic(err)
 	}
 	return deployment
+}
+
+// BenchmarkPodMemory is the memory of a pod in a store: whole, and with only the fields that the status needs.
+func BenchmarkPodMemory(b *testing.B) {
+	w := newBench(b)
+	namespace := testcluster.Namespace(b, testcluster.Config(b))
+	d := &dbv1alpha1.DatabaseManager{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "example", UID: "a"}, Spec: dbv1alpha1.DatabaseManagerSpec{Dbtype: dbv1alpha1.MySQL, DeploymentName: "example"}}
+	desired := desiredDeployment(d, nil)
+	desired.OwnerReferences = nil
+	if _, err := w.client.AppsV1().Deployments(namespace).Apply(b.Context(), desired, metav1.ApplyOptions{FieldManager: fieldManager}); err != nil {
+		b.Fatal(err)
+	}
+	var text []byte
+	err := wait.PollUntilContextTimeout(b.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		pods, err := w.client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
+		if err != nil || len(pods.Items) == 0 || len(pods.Items[0].Status.ContainerStatuses) == 0 {
+			return false, err
+		}
+		text, err = pods.Items[0].Marshal() // as it comes from the server
+		return true, err
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	const n = 5000
+	memory := func(transform func(any) (any, error)) float64 {
+		pods := make([]any, n)
+		before := heap()
+		for i := range pods {
+			pod := &corev1.Pod{}
+			if err := pod.Unmarshal(text); err != nil {
+				b.Fatal(err)
+			}
+			if pods[i], err = transform(pod); err != nil {
+				b.Fatal(err)
+			}
+		}
+		bytes := (heap() - before) / n
+		runtime.KeepAlive(pods)
+		return bytes
+	}
+	for b.Loop() {
+		b.ReportMetric(memory(func(pod any) (any, error) { return pod, nil }), "B/pod-whole")
+		b.ReportMetric(memory(podcause.Keep), "B/pod-kept")
+	}
+	b.ReportMetric(0, "ns/op")
 }

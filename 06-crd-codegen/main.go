@@ -4,10 +4,11 @@
 // the clients (pkg/generated) are generated. For each DatabaseManager the controller keeps a Deployment, a Service, a
 // Secret and maybe a volume claim as they should be, and tells in its status how things stand.
 //
-// Read in this order: pkg/apis, main.go, reconcile.go, children.go (which children, and their desired state), apply.go (writing only what
-// differs), status.go, release.go (the end of a DatabaseManager), consistency.go (the stores are late), handler.go
-// and informer.go (who wakes whom). controller.go is chapter 5's, for more kinds; backoff.go, drain.go, election.go,
-// serve.go and watcherror.go are the same.
+// Read in this order: pkg/apis, main.go, reconcile.go, children.go (which children, and their desired state), apply.go
+// (writing only what differs), replace.go (what an apply cannot undo), status.go, pods.go (why pods are not ready),
+// release.go (the end of a DatabaseManager), consistency.go (the stores are late), handler.go and informer.go (which event
+// enqueues which object). controller.go is chapter 5's, for more kinds; backoff.go, drain.go, election.go, serve.go and
+// watcherror.go are the same.
 package main
 
 import (
