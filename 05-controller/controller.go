@@ -17,6 +17,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
+
+	"example.com/client-go-workbook/internal/consistency"
 )
 
 // Controller makes a Deployment for each ConfigMap that asks for a database.
@@ -33,7 +35,7 @@ type Controller struct {
 	staleBackoff workqueue.TypedRateLimiter[cache.ObjectName]
 	slowRetry    time.Duration // for what a person must mend elsewhere
 	drainFor     time.Duration
-	consistency  *consistencyStore
+	consistency  *consistency.Store
 	teller
 
 	working atomic.Int32 // keys in workers' hands
@@ -46,7 +48,7 @@ func (c *Controller) Run(ctx, work context.Context, workers int) {
 	defer c.queue.ShutDown()
 	logger := klog.FromContext(ctx)
 	logger.Info("Starting database controller")
-	logWithoutCheck(logger)
+	consistency.LogIfOff(logger)
 	defer logger.Info("Stopping database controller")
 
 	work, cut := context.WithCancel(work)
@@ -95,7 +97,7 @@ func (c *Controller) processNextItem(ctx context.Context) bool {
 // is what this program is for.
 func (c *Controller) handleErr(err error, key cache.ObjectName) {
 	var p *problem
-	if !isRace(err) {
+	if !consistency.IsRace(err) {
 		c.staleBackoff.Forget(key)
 	}
 	switch {
@@ -110,7 +112,7 @@ func (c *Controller) handleErr(err error, key cache.ObjectName) {
 		}
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		c.queue.Forget(key) // nothing can be made there any more
-	case isRace(err):
+	case consistency.IsRace(err):
 		// No failure, and no success: the count of failures stays as it is. Usually the event that is missing brings the key
 		// back first. It may never come, so this does not rely on it.
 		delay := c.staleBackoff.When(key)

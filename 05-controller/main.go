@@ -28,6 +28,7 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/workqueue"
 
+	"example.com/client-go-workbook/internal/consistency"
 	"example.com/client-go-workbook/internal/fence"
 	"example.com/client-go-workbook/internal/program"
 )
@@ -35,14 +36,14 @@ import (
 func main() {
 	p := program.New("05-controller")
 	p.Writes()
-	s := settings{workers: 2, slowRetry: 30 * time.Second}
+	s := settings{workers: 2, slowRetry: 30 * time.Second, leaseDuration: 15 * time.Second}
 	p.Flags.StringVarP(&s.namespace, "namespace", "n", "", "namespace to watch (default: all)")
 	p.Flags.DurationVar(&s.resync, "resync", 0, "hand every object in the store to the handlers again after this time (0: never)")
 	p.Flags.Func("workers", "how many ConfigMaps to sync at once (default 2)", atLeastOne(&s.workers))
 	p.Flags.DurationVar(&s.drainFor, "drain", 20*time.Second, "how long to go on with queued ConfigMaps after SIGTERM or Ctrl-C")
 	p.Flags.Float32Var(&s.qps, "qps", 0, "let the controller make no more requests a second than this (0: no limit)")
 	p.Flags.BoolVar(&s.leaderElect, "leader-elect", false, "work only while no other process does, by a Lease in the watched namespace (or default)")
-	p.Flags.DurationVar(&s.leaseDuration, "lease-duration", 15*time.Second, "how long others wait for a leader that has died, in whole seconds")
+	p.Flags.Func("lease-duration", "how long others wait for a leader that has died, in whole seconds (default 15s)", fence.LeaseDuration(&s.leaseDuration))
 	p.Flags.Func("listen", "serve /metrics, /healthz and /readyz at this address, such as 127.0.0.1:8080", func(value string) (err error) {
 		// Already here: a port that is taken should stop the program before it has begun with anything.
 		s.listener, err = net.Listen("tcp", value)
@@ -75,17 +76,9 @@ func run(ctx context.Context, config *rest.Config, s settings, out *printer) err
 	if s.qps < 0 {
 		return program.Usagef("--qps takes a number from 0")
 	}
-	if err := checkLeaseDuration(s.leaseDuration); err != nil {
-		return err
-	}
-	leaseClient, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return err
-	}
-	writes := &fence.Fence{}
+	leaseConfig, writes := config, &fence.Fence{}
 	if s.leaderElect {
-		config = rest.CopyConfig(config)
-		config.Wrap(writes.Wrap) // what is written from here on, is written as the leader
+		config = writes.Config(config) // what is written from here on, is written as the leader
 	}
 	clientset, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -146,8 +139,8 @@ func run(ctx context.Context, config *rest.Config, s settings, out *printer) err
 		queue:        queue,
 		informers:    []cache.DoneChecker{configMaps.HasSyncedChecker(), deployments.HasSyncedChecker()},
 		backoff:      retries,
-		staleBackoff: newStaleBackoff(),
-		consistency:  newConsistencyStore(),
+		staleBackoff: consistency.NewBackoff(),
+		consistency:  consistency.New(),
 		slowRetry:    s.slowRetry,
 		drainFor:     s.drainFor,
 		teller: teller{
@@ -172,7 +165,7 @@ func run(ctx context.Context, config *rest.Config, s settings, out *printer) err
 		controller.Run(ctx, context.WithoutCancel(ctx), s.workers)
 		return refusal(ctx)
 	}
-	e := election{clientset: leaseClient, fence: writes, namespace: s.namespace, duration: s.leaseDuration, watchdog: watchdog, out: out}
+	e := election{config: leaseConfig, fence: writes, namespace: s.namespace, duration: s.leaseDuration, watchdog: watchdog, out: out}
 	if e.namespace == "" {
 		e.namespace = metav1.NamespaceDefault
 	}

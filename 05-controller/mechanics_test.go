@@ -20,6 +20,8 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2/textlogger"
+
+	"example.com/client-go-workbook/internal/consistency"
 )
 
 // TestStaleLookIsNoSuccess shows that a key's failures are counted on after a look at a late store.
@@ -29,8 +31,8 @@ func TestStaleLookIsNoSuccess(t *testing.T) {
 		retries, out := newBackoff(), &output{}
 		queue := workqueue.NewTypedRateLimitingQueueWithConfig(retries, workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{})
 		defer queue.ShutDown()
-		c := &Controller{queue: queue, backoff: retries, staleBackoff: newStaleBackoff(), teller: teller{out: &printer{out: out}}}
-		for _, err := range []error{errors.New("no"), errStale, errors.New("no")} {
+		c := &Controller{queue: queue, backoff: retries, staleBackoff: consistency.NewBackoff(), teller: teller{out: &printer{out: out}}}
+		for _, err := range []error{errors.New("no"), consistency.ErrStale, errors.New("no")} {
 			c.handleErr(err, key)
 		}
 		if n := queue.NumRequeues(key); n != 2 {
@@ -44,7 +46,7 @@ func TestMissingGateIsLogged(t *testing.T) {
 	for _, on := range []bool{true, false} {
 		featurestesting.SetFeatureDuringTest(t, features.AtomicFIFO, on)
 		var log bytes.Buffer
-		logWithoutCheck(textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log))))
+		consistency.LogIfOff(textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log))))
 		if logged := strings.Count(log.String(), "AtomicFIFO is off"); logged != map[bool]int{false: 1}[on] {
 			t.Errorf("with AtomicFIFO %t the log has it %d times", on, logged)
 		}
@@ -70,7 +72,7 @@ func TestWhatBecomesOfErrors(t *testing.T) {
 	}{
 		"none":                     {errors: nil, within: time.Hour, syncs: 1},
 		"a conflict is read again": {errors: []error{conflict, conflict}, within: time.Second, syncs: 3, words: "AGAIN AGAIN"},
-		"a store that is behind":   {errors: []error{errStale}, within: time.Second, syncs: 2},
+		"a store that is behind":   {errors: []error{consistency.ErrStale}, within: time.Second, syncs: 2},
 		"a failure is retried":     {errors: []error{errors.New("no"), errors.New("no")}, within: time.Second, syncs: 3, words: "RETRY RETRY"},
 		"never dropped, and at least once a minute": {errors: slices.Repeat([]error{errors.New("no")}, 100), within: 2 * time.Hour, syncs: 101,
 			words: strings.TrimSpace(strings.Repeat("RETRY ", 100))},
@@ -85,7 +87,7 @@ func TestWhatBecomesOfErrors(t *testing.T) {
 				queue := workqueue.NewTypedRateLimitingQueueWithConfig(retries, workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{})
 				out := &output{}
 				recorder := record.NewFakeRecorder(100)
-				c := &Controller{queue: queue, backoff: retries, staleBackoff: newStaleBackoff(), drainFor: time.Second,
+				c := &Controller{queue: queue, backoff: retries, staleBackoff: consistency.NewBackoff(), drainFor: time.Second,
 					teller: teller{recorder: recorder, out: &printer{out: out}, told: map[cache.ObjectName]string{}}}
 				syncs := 0
 				c.syncHandler = func(context.Context, cache.ObjectName) error {

@@ -65,7 +65,7 @@ func testWrongUsage(t *testing.T, program string) {
 	kubeconfig := testcluster.Kubeconfig(t)
 	for _, args := range [][]string{
 		{"--nonsense"}, {"databases"}, {"--workers", "0"}, {"--workers", "-1"}, {"--workers", "two"}, {"--resync", "often"},
-		{"--qps", "-1"}, {"--qps", "fast"}, {"--lease-duration", "1ms"}, {"--listen", "nowhere"}, {"--namespace", "nowhere"},
+		{"--qps", "-1"}, {"--qps", "fast"}, {"--lease-duration", "0s"}, {"--lease-duration", "1900ms"}, {"--listen", "nowhere"}, {"--namespace", "nowhere"},
 		{"--listen", taken.Addr().String()},
 	} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {

@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	"k8s.io/client-go/tools/cache"
+
+	"example.com/client-go-workbook/internal/consistency"
 )
 
 // fieldManager is the name under which the server remembers which fields are this controller's.
@@ -61,7 +63,7 @@ func (c *Controller) apply(ctx context.Context, configMap *corev1.ConfigMap, db 
 		switch owner, ours := ownerOf(have); {
 		case ours && metav1.IsControlledBy(have, configMap): // go on below
 		case ours && owner == cache.MetaObjectToName(configMap):
-			return fmt.Errorf("the Deployment of an earlier %s is still there: %w", owner, errStale)
+			return fmt.Errorf("the Deployment of an earlier %s is still there: %w", owner, consistency.ErrStale)
 		default:
 			return &problem{about: configMap, reason: "NameConflict", retryAfter: c.slowRetry,
 				text: fmt.Sprintf("Deployment %q exists and is not this ConfigMap's: delete it, or ask for another deploymentName", have.Name)}
@@ -115,7 +117,7 @@ func (c *Controller) prune(ctx context.Context, key cache.ObjectName, known *cor
 			return err
 		case known == nil && c.selector.Matches(labels.Set(configMap.Labels)), known != nil && known.ResourceVersion != configMap.ResourceVersion:
 			// The server has a ConfigMap where our store has none, or a newer one: perhaps it asks for this Deployment.
-			return fmt.Errorf("ConfigMap %s: %w", key, errStale)
+			return fmt.Errorf("ConfigMap %s: %w", key, consistency.ErrStale)
 		case !metav1.IsControlledBy(deployment, configMap):
 			continue // an earlier ConfigMap's: the garbage collector is on its way
 		}

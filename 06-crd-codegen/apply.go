@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
+	"example.com/client-go-workbook/internal/consistency"
 )
 
 // client is what is needed of a clientset's client for objects O with apply configurations A.
@@ -161,7 +162,7 @@ func (c *Controller) canAdopt(ctx context.Context, d *dbv1alpha1.DatabaseManager
 		return fmt.Errorf("reading DatabaseManager %s: %w", d.Name, err)
 	}
 	if err != nil || fresh.UID != d.UID || fresh.Generation != d.Generation || !fresh.DeletionTimestamp.Equal(d.DeletionTimestamp) {
-		return fmt.Errorf("DatabaseManager %s has changed: %w", d.Name, errStale)
+		return fmt.Errorf("DatabaseManager %s has changed: %w", d.Name, consistency.ErrStale)
 	}
 	return nil
 }

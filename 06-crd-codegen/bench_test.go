@@ -201,9 +201,7 @@ func (b *bench) controlled(namespace string, n int) (took time.Duration, bytes f
 
 // settled tells whether every object's status is about what there is.
 func (c *Controller) settled() bool {
-	c.consistency.mu.Lock()
-	defer c.consistency.mu.Unlock()
-	return len(c.consistency.writes) == 0
+	return c.consistency.Len() == 0
 }
 
 func heap() float64 {

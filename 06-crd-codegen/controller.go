@@ -22,6 +22,7 @@ import (
 	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned"
 	dbinformers "example.com/client-go-workbook/06-crd-codegen/pkg/generated/informers/externalversions"
 	dblisters "example.com/client-go-workbook/06-crd-codegen/pkg/generated/listers/databasemanager/v1alpha1"
+	"example.com/client-go-workbook/internal/consistency"
 )
 
 // Controller makes what each DatabaseManager asks for, and keeps it so.
@@ -31,7 +32,7 @@ type Controller struct {
 	deploymentLister appslisters.DeploymentLister
 	children         []child
 	pods             cache.TypedIndexer[*corev1.Pod]
-	consistency      *consistencyStore
+	consistency      *consistency.Store
 	databaseStore    cache.Store
 	queue            workqueue.TypedRateLimitingInterface[cache.ObjectName]
 	informers        []cache.SharedInformer
@@ -67,10 +68,10 @@ func NewController(
 		databaseStore:    informer.Informer().GetStore(),
 		deploymentLister: childInformers.Apps().V1().Deployments().Lister(),
 		children:         childrenOf(client, childInformers),
-		consistency:      newConsistencyStore(),
+		consistency:      consistency.New(),
 		queue:            workqueue.NewTypedRateLimitingQueueWithConfig(retries, workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{Name: queueName}),
 		backoff:          retries,
-		staleBackoff:     newStaleBackoff(),
+		staleBackoff:     consistency.NewBackoff(),
 		slowRetry:        30 * time.Second,
 		drainFor:         20 * time.Second,
 		recorder:         recorder,
@@ -113,7 +114,7 @@ func (c *Controller) Run(ctx, work context.Context, workers int) {
 	defer c.queue.ShutDown()
 	logger := klog.FromContext(ctx)
 	logger.Info("Starting DatabaseManager controller")
-	logWithoutCheck(logger)
+	consistency.LogIfOff(logger)
 	defer logger.Info("Stopping DatabaseManager controller")
 
 	work, cut := context.WithCancel(work)
@@ -161,7 +162,7 @@ func (c *Controller) processNextItem(ctx context.Context) bool {
 // handleErr decides what becomes of a key after its sync. None is dropped: that the wish and the world are the same
 // is what this program is for.
 func (c *Controller) handleErr(err error, key cache.ObjectName) {
-	if !isRace(err) {
+	if !consistency.IsRace(err) {
 		c.staleBackoff.Forget(key)
 	}
 	switch {
@@ -174,7 +175,7 @@ func (c *Controller) handleErr(err error, key cache.ObjectName) {
 		c.queue.Forget(key) // nothing can be made there any more
 	case errors.As(err, &waitingForDeletion{}):
 		c.queue.AddRateLimited(key) // no failure, and nothing to print
-	case isRace(err):
+	case consistency.IsRace(err):
 		// No failure, and no success: the count of failures stays as it is. Usually the event that is missing brings the key
 		// back first. It may never come, so this does not rely on it.
 		delay := c.staleBackoff.When(key)

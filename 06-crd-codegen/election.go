@@ -10,12 +10,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/klog/v2"
 
 	"example.com/client-go-workbook/internal/fence"
-	"example.com/client-go-workbook/internal/program"
 )
 
 // leaseName is the name of the Lease that tells which process leads.
@@ -25,21 +25,12 @@ var errLostLease = errors.New("the lease could not be renewed in time: another p
 
 // election lets one of several processes work, and the others wait.
 type election struct {
-	clientset kubernetes.Interface // one without a limit or the fence: a renewal must not wait behind other requests
+	config    *rest.Config // without a limit or the fence: a renewal must not wait behind other requests
 	namespace string
 	duration  time.Duration // how long a lease lasts: a dead leader's work is left for that time
 	fence     *fence.Fence  // stops the writes of a process that may no longer lead
 	watchdog  *leaderelection.HealthzAdaptor
 	out       *printer
-}
-
-// checkLeaseDuration returns a usage error for a duration that is not safe. A Lease has whole seconds: with 1.9 s, the
-// others would wait for 1 s only.
-func checkLeaseDuration(duration time.Duration) error {
-	if duration < time.Second || duration > time.Hour || duration%time.Second != 0 {
-		return program.Usagef("--lease-duration takes whole seconds, from 1s to 1h: not %s", duration)
-	}
-	return nil
 }
 
 // run waits until this process leads, calls lead, and gives the lease back when lead has returned, not earlier.
@@ -55,9 +46,13 @@ func (e election) run(ctx context.Context, lead func(ctx, leased context.Context
 	if err != nil {
 		return err
 	}
+	clientset, err := kubernetes.NewForConfig(e.config)
+	if err != nil {
+		return err
+	}
 	lock := &resourcelock.LeaseLock{
 		LeaseMeta:  metav1.ObjectMeta{Namespace: e.namespace, Name: leaseName},
-		Client:     e.clientset.CoordinationV1(),
+		Client:     clientset.CoordinationV1(),
 		LockConfig: resourcelock.ResourceLockConfig{Identity: host + "_" + string(uuid.NewUUID())},
 	}
 	leased, lose := context.WithCancel(context.WithoutCancel(ctx))

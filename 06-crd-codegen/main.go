@@ -6,8 +6,8 @@
 //
 // Read in this order: pkg/apis, main.go, reconcile.go, children.go (which children, and their desired state), apply.go
 // (writing only what differs), replace.go (what an apply cannot undo), status.go, pods.go (why pods are not ready),
-// release.go (the end of a DatabaseManager), consistency.go (the stores are late), handler.go and informer.go (which event
-// enqueues which object). controller.go is chapter 5's, for more kinds; backoff.go, drain.go, election.go, serve.go and
+// release.go (the end of a DatabaseManager), handler.go and informer.go (which event enqueues which object).
+// controller.go is chapter 5's, for more kinds; backoff.go, drain.go, election.go, serve.go and
 // watcherror.go are the same.
 package main
 
@@ -39,13 +39,13 @@ import (
 func main() {
 	p := program.New("06-crd-codegen")
 	p.Writes()
-	s := settings{workers: 5}
+	s := settings{workers: 5, leaseDuration: 15 * time.Second}
 	p.Flags.StringVarP(&s.namespace, "namespace", "n", "", "namespace to watch (default: all)")
 	p.Flags.DurationVar(&s.resync, "resync", 0, "hand every object in the store to the handlers again after this time (0: never)")
 	p.Flags.Func("workers", "how many DatabaseManagers to sync at once (default 5)", atLeastOne(&s.workers))
 	p.Flags.DurationVar(&s.drainFor, "drain", 20*time.Second, "how long to go on with queued DatabaseManagers after SIGTERM or Ctrl-C")
 	p.Flags.BoolVar(&s.leaderElect, "leader-elect", false, "work only while no other process does, by a Lease in the watched namespace (or default)")
-	p.Flags.DurationVar(&s.leaseDuration, "lease-duration", 15*time.Second, "how long others wait for a leader that has died, in whole seconds")
+	p.Flags.Func("lease-duration", "how long others wait for a leader that has died, in whole seconds (default 15s)", fence.LeaseDuration(&s.leaseDuration))
 	p.Flags.Func("listen", "serve /metrics, /healthz and /readyz at this address, such as 127.0.0.1:8080", func(value string) (err error) {
 		// Already here: a port that is taken should stop the program before it has begun with anything.
 		s.listener, err = net.Listen("tcp", value)
@@ -73,18 +73,10 @@ type settings struct {
 }
 
 func run(ctx context.Context, config *rest.Config, s settings, out *printer) error {
-	if err := checkLeaseDuration(s.leaseDuration); err != nil {
-		return err
-	}
 	ctx = program.WithoutBodies(ctx) // in some of them is a password
-	leaseClient, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return err
-	}
-	writes := &fence.Fence{}
+	leaseConfig, writes := config, &fence.Fence{}
 	if s.leaderElect {
-		config = rest.CopyConfig(config)
-		config.Wrap(writes.Wrap) // what is written from here on, is written as the leader
+		config = writes.Config(config) // what is written from here on, is written as the leader
 	}
 	clientset, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -150,7 +142,7 @@ func run(ctx context.Context, config *rest.Config, s settings, out *printer) err
 		controller.Run(ctx, context.WithoutCancel(ctx), s.workers)
 		return refusal(ctx)
 	}
-	e := election{clientset: leaseClient, fence: writes, namespace: s.namespace, duration: s.leaseDuration, watchdog: watchdog, out: out}
+	e := election{config: leaseConfig, fence: writes, namespace: s.namespace, duration: s.leaseDuration, watchdog: watchdog, out: out}
 	if e.namespace == "" {
 		e.namespace = metav1.NamespaceDefault
 	}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
+	"example.com/client-go-workbook/internal/consistency"
 )
 
 // reconcile brings the actual state in line with the DatabaseManager of that name, and its status in line with the
@@ -38,7 +39,7 @@ func (c *Controller) reconcile(ctx context.Context, key cache.ObjectName) error 
 	} else {
 		d, deployment, err = c.applyChildren(ctx, d, deployment)
 	}
-	if err != nil && (isRace(err) || !isUserFacing(err) && c.queue.NumRequeues(key) < maxTransientErrors) {
+	if err != nil && (consistency.IsRace(err) || !isUserFacing(err) && c.queue.NumRequeues(key) < maxTransientErrors) {
 		return err
 	}
 	if statusErr := c.applyStatus(ctx, d, deployment, err); statusErr != nil {

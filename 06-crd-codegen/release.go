@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
+	"example.com/client-go-workbook/internal/consistency"
 )
 
 // finalizer keeps a deleted DatabaseManager until its deletionPolicy has reached the children: with Retain they have no
@@ -77,7 +78,7 @@ func (c *Controller) updateFinalizers(ctx context.Context, d *dbv1alpha1.Databas
 	// A whole-object write, but one with a resourceVersion: it fails if anything has changed since we looked.
 	updated, err := c.databases.CoolopsV1alpha1().DatabaseManagers(d.Namespace).Update(ctx, changed, metav1.UpdateOptions{FieldManager: fieldManager})
 	if apierrors.IsNotFound(err) {
-		return d, fmt.Errorf("DatabaseManager %s is gone: %w", d.Name, errStale)
+		return d, fmt.Errorf("DatabaseManager %s is gone: %w", d.Name, consistency.ErrStale)
 	}
 	if err != nil {
 		return d, fmt.Errorf("updating the finalizers: %w", err)

@@ -28,6 +28,7 @@ import (
 
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned"
+	"example.com/client-go-workbook/internal/consistency"
 )
 
 // TestEveryErrorHasAReason writes a status for errors of all sorts. The server refuses a condition that the CRD's schema
@@ -62,7 +63,7 @@ func TestEveryErrorHasAReason(t *testing.T) {
 		"connection":           {connection, reasonSyncFailed},
 		"deadline":             {deadline, reasonSyncFailed},
 		"extract":              {extract, reasonSyncFailed},
-		"stale":                {fmt.Errorf("reading: %w", errStale), reasonSyncFailed},
+		"stale":                {fmt.Errorf("reading: %w", consistency.ErrStale), reasonSyncFailed},
 		"no text":              {errors.New(""), reasonSyncFailed},
 		"joined":               {errors.Join(errors.New("one"), errors.New("two")), reasonSyncFailed},
 		"joined with Invalid":  {errors.Join(errors.New("one"), apierrors.NewInvalid(schema.GroupKind{Kind: "DatabaseManager"}, "x", nil)), "Invalid"},

@@ -41,8 +41,8 @@ func TestBadUsage(t *testing.T) {
 		"workers as text": {[]string{"--workers=two"}, "1 or more"},
 		"port in use":     {[]string{"--listen=" + listener.Addr().String()}, "address already in use"},
 		"an argument":     {[]string{"example-mysql"}, `unknown argument "example-mysql"`},
-		"a lease that is no whole number of seconds": {[]string{"--leader-elect", "--lease-duration=1900ms"}, "--lease-duration takes whole seconds"},
-		"a lease that is too short":                  {[]string{"--lease-duration=0s"}, "from 1s"},
+		"a lease that is no whole number of seconds": {[]string{"--leader-elect", "--lease-duration=1900ms"}, "whole seconds, from 1s to 1h"},
+		"a lease that is too short":                  {[]string{"--lease-duration=0s"}, "whole seconds, from 1s to 1h"},
 		"a bad duration":                             {[]string{"--resync=1"}, "missing unit"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -2,7 +2,7 @@
 //
 // client-go's leader election runs beside the work. A process that was paused (SIGSTOP, a suspended machine) goes on with
 // its work where it was, and the elector notices up to RenewDeadline later that another process leads. So a [Fence] asks
-// before each write. [Fence.Wrap] puts it into the transport of the clients that write, [Fence.Lock] watches the lease.
+// before each write. [Fence.Config] puts it into the transport of the clients that write, [Fence.Lock] watches the lease.
 package fence
 
 import (
@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
@@ -27,8 +28,25 @@ type Fence struct {
 	lost    func()
 }
 
-// Wrap is for rest.Config's Wrap, of clients other than the one that renews the lease.
-func (f *Fence) Wrap(next http.RoundTripper) http.RoundTripper {
+// LeaseDuration is for a flag's Func. A Lease has whole seconds: with 1.9 s, the others would wait for 1 s only.
+func LeaseDuration(duration *time.Duration) func(string) error {
+	return func(value string) (err error) {
+		*duration, err = time.ParseDuration(value)
+		if err != nil || *duration < time.Second || *duration > time.Hour || *duration%time.Second != 0 {
+			return errors.New("it takes whole seconds, from 1s to 1h")
+		}
+		return nil
+	}
+}
+
+// Config returns a copy of config for clients whose writes have to pass the fence: all but the one that renews the lease.
+func (f *Fence) Config(config *rest.Config) *rest.Config {
+	config = rest.CopyConfig(config)
+	config.Wrap(f.wrap)
+	return config
+}
+
+func (f *Fence) wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(request *http.Request) (*http.Response, error) {
 		if request.Method != http.MethodGet && !f.open() {
 			if request.Body != nil {

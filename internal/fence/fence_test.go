@@ -82,7 +82,7 @@ func TestFence(t *testing.T) {
 				lost, sent := 0, 0
 				server := &slowLock{}
 				test.before(t, server, f.Lock(server, 10*time.Second, func() { lost++ }))
-				transport := f.Wrap(roundTripper(func(*http.Request) (*http.Response, error) {
+				transport := f.wrap(roundTripper(func(*http.Request) (*http.Response, error) {
 					sent++
 					return nil, nil
 				}))
