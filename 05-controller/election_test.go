@@ -87,7 +87,7 @@ func TestLeaseIsKeptUntilTheWorkersAreDone(t *testing.T) {
 	release := make(chan struct{})
 	slow, began, _ := hold(release)
 	w.ask("orders", "deploymentName", "orders-db")
-	r := start(t, slow.wrap(config), w.namespace, elect(2*time.Second))
+	r := start(t, slow.wrap(config), w.namespace, elect(6*time.Second))
 	<-began
 	before := w.lease().Spec
 	ended := make(chan error)

@@ -127,7 +127,7 @@ func testKilledAfterAWrite(t *testing.T, program string) {
 
 func testLeaderKilled(t *testing.T, program string) {
 	w := newWorld(t, testcluster.Config(t))
-	args := []string{"--kubeconfig", testcluster.Kubeconfig(t), "--namespace", w.namespace, "--leader-elect", "--lease-duration", "3s"}
+	args := []string{"--kubeconfig", testcluster.Kubeconfig(t), "--namespace", w.namespace, "--leader-elect", "--lease-duration", "10s"}
 	first := launch(t, program, args...)
 	first.out.await(t, "LEADER", "this process")
 	second := launch(t, program, args...)

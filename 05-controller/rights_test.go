@@ -15,7 +15,7 @@ func TestRights(t *testing.T) {
 	config := testcluster.Config(t)
 	w := newWorld(t, config)
 	config, check := testcluster.AsRole(t, config, w.namespace, "rbac.yaml")
-	r := start(t, config, w.namespace, elect(3*time.Second))
+	r := start(t, config, w.namespace, elect(15*time.Second))
 	w.ask("orders", "deploymentName", "orders-db")
 	w.awaitDeployments("orders-db=1")
 	w.change("orders", "replicas", "2")

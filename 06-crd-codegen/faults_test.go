@@ -119,7 +119,7 @@ func beController() error {
 	}
 	s := settings{
 		namespace: os.Getenv(namespaceVar), workers: 2, drainFor: time.Second,
-		leaderElect: os.Getenv(leaderVar) != "", leaseDuration: 3 * time.Second,
+		leaderElect: os.Getenv(leaderVar) != "", leaseDuration: 10 * time.Second, // long enough for a busy machine
 	}
 	if lease, err := time.ParseDuration(os.Getenv(leaseVar)); err == nil {
 		s.leaseDuration = lease
@@ -348,7 +348,7 @@ func TestLeaderKilled(t *testing.T) {
 		t.Errorf("at SIGTERM: exit code %d, output\n%s", code, second.output.String())
 	}
 	third := w.start(kubeconfig, leaderVar+"=1")
-	if took := wait("the third leads", func() bool { return leads(third) }); took > 2*time.Second {
+	if took := wait("the third leads", func() bool { return leads(third) }); took > 8*time.Second {
 		t.Errorf("the third has waited %s for a lease that was given back", took)
 	}
 }

@@ -33,7 +33,7 @@ import (
 func TestRights(t *testing.T) {
 	w := newWorld(t)
 	config, check := testcluster.AsRole(t, w.config, w.namespace, "rbac.yaml")
-	_, stop := w.run(config, func(s *settings) { s.leaderElect, s.leaseDuration = true, 3*time.Second })
+	_, stop := w.run(config, func(s *settings) { s.leaderElect, s.leaseDuration = true, 15*time.Second })
 	w.make("example", func(s *dbv1alpha1.DatabaseManagerSpec) {
 		s.StorageSize, s.DeletionPolicy = new(resource.MustParse("1Gi")), dbv1alpha1.DeletionPolicyRetain
 	})
