@@ -1,15 +1,17 @@
 # Every target is one line in scripts/, or a go command: make only gives them short names.
 # It works with GNU make 3.81, which macOS has.
 
-# `make chapter 1`: the words after these targets are their arguments. make takes them for targets, too, and gets
-# told that there is nothing to do for them.
+# `make chapter 1`: the word after these targets is their argument. make takes it for a target, too, so there is a rule
+# for any word, which does nothing. A word with a quote could end the argument and begin a command.
 ifneq (,$(filter chapter diff samples,$(firstword $(MAKECMDGOALS))))
   words := $(wordlist 2,99,$(MAKECMDGOALS))
   ifneq (,$(words))
     N := $(words)
-    .PHONY: $(words)
-    $(eval $(words):;@:)
   endif
+  ifneq (,$(word 2,$(N))$(filter cluster%,$(N))$(findstring ',$(N)))
+    $(error make $(firstword $(MAKECMDGOALS)) takes one word, the number of a chapter: make $(firstword $(MAKECMDGOALS)) 2)
+  endif
+%: ;@:
 endif
 
 .DEFAULT_GOAL := help

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -264,7 +266,7 @@ func TestProcess(t *testing.T) {
 
 	t.Run("garbage in flags is one line and exit 2", func(t *testing.T) {
 		for _, args := range [][]string{
-			{"--nonsense"}, {"-l", "a in"}, {"--field-selector", "x"}, {"--page-size", "-1"}, {"--watch-timeout", "soon"}, {"pods"},
+			{"--nonsense"}, {"-l", "a in"}, {"--field-selector", "x"}, {"--page-size", "-1"}, {"--watch-timeout", "soon"}, {"--watch-timeout", "-1s"}, {"pods"},
 		} {
 			output, err := exec.Command(program, args...).CombinedOutput()
 			var exit *exec.ExitError
@@ -280,6 +282,8 @@ func TestProcess(t *testing.T) {
 	t.Run("a resource or a namespace that is not there is one line more and exit 2", func(t *testing.T) {
 		kubeconfig := testcluster.Kubeconfig(t)
 		for flag, want := range map[string]string{
+			"--resource=":                    `--resource "" names no resource: write one such as pods`,
+			"--resource=../pods":             `--resource "../pods" names no resource: write one such as pods`,
 			"--resource=gadgets.example.com": `the server has no resource "gadgets.example.com"`,
 			"--namespace=nowhere":            `there is no namespace "nowhere"`,
 		} {
@@ -292,6 +296,68 @@ func TestProcess(t *testing.T) {
 			if lines := strings.Count(string(output), "\n"); lines != 2 || !strings.Contains(string(output), want) {
 				t.Errorf("%s: printed %q, want a line with %q", flag, output, want)
 			}
+		}
+	})
+
+	t.Run("a full disk is one line more and exit 1", func(t *testing.T) {
+		full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+		if err != nil {
+			t.Skip("needs /dev/full, which only Linux has; TestStdoutThatFails in internal/program runs everywhere")
+		}
+		defer full.Close()
+		var stderr bytes.Buffer
+		cmd := exec.Command(program, "--kubeconfig", testcluster.Kubeconfig(t), "--duration", "10m")
+		cmd.Stdout, cmd.Stderr = full, &stderr
+		if err := cmd.Run(); cmd.ProcessState.ExitCode() != 1 {
+			t.Errorf("%v, want exit code 1", err)
+		}
+		if got := stderr.String(); strings.Count(got, "\n") != 2 || !strings.Contains(got, "no space left on device: part of the output is lost") {
+			t.Errorf("stderr %q, want the greeting and one line", got)
+		}
+	})
+
+	t.Run("a closed pipe is a quiet end", func(t *testing.T) {
+		reader, closed, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		reader.Close()
+		defer closed.Close()
+		var stderr bytes.Buffer
+		cmd := exec.Command(program, "--kubeconfig", testcluster.Kubeconfig(t), "--duration", "10m")
+		cmd.Stdout, cmd.Stderr = closed, &stderr
+		if err := cmd.Run(); err == nil || cmd.ProcessState.Sys().(syscall.WaitStatus).Signal() != syscall.SIGPIPE {
+			t.Errorf("%v, want an end by SIGPIPE", err)
+		}
+		checkSilent(t, "closed pipe", stderr.Bytes(), nil)
+	})
+
+	t.Run("--duration and SIGINT in the first requests are a silent exit 0", func(t *testing.T) {
+		kubeconfig := testcluster.Kubeconfig(t)
+		for _, resource := range []string{"pods", "deploy"} {
+			for after := time.Duration(1); after < 100*time.Millisecond; after = after*3/2 + time.Millisecond {
+				output, err := exec.Command(program, "--kubeconfig", kubeconfig, "--namespace", "default", "--resource", resource, "--duration", after.String()).CombinedOutput()
+				checkSilent(t, fmt.Sprintf("%s, --duration %s", resource, after), output, err)
+			}
+		}
+		for range 10 {
+			var stderr bytes.Buffer
+			cmd := exec.Command(program, "--kubeconfig", kubeconfig, "--namespace", "default", "--wire")
+			cmd.Stderr = &stderr
+			stdout, err := cmd.StdoutPipe()
+			if err == nil {
+				err = cmd.Start()
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _ = stdout.Read(make([]byte, 1)) // of the line that a request has begun
+			if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+				t.Fatal(err)
+			}
+			_, _ = io.Copy(io.Discard, stdout)
+			err = cmd.Wait() // stderr is complete only then
+			checkSilent(t, "SIGINT", stderr.Bytes(), err)
 		}
 	})
 
@@ -315,4 +381,12 @@ func TestProcess(t *testing.T) {
 			t.Logf("%s: exit after %s", signal, time.Since(start))
 		}
 	})
+}
+
+// checkSilent fails the test if a process has ended in an error, or printed a complaint.
+func checkSilent(t *testing.T, what string, output []byte, err error) {
+	t.Helper()
+	if err != nil || strings.Contains(string(output), "listwatch: ") || strings.Contains(string(output), "RETRY") {
+		t.Errorf("%s: %v, printed %q, want exit code 0 and no complaint", what, err, output)
+	}
 }

@@ -11,7 +11,6 @@ package main
 
 import (
 	"context"
-	"os"
 
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
@@ -33,15 +32,12 @@ func main() {
 		s.fields, err = fields.ParseSelector(value)
 		return err
 	})
-	w := watcher{out: os.Stdout}
+	w := watcher{out: &p.Stdout}
 	p.Flags.Uint32Var(&w.pageSize, "page-size", 500, "objects a page of the list (0: all in one)")
 	p.Flags.BoolVar(&w.stream, "stream", false, "let the watch deliver the list too: a streaming list")
 	p.Flags.DurationVar(&w.timeout, "watch-timeout", 0, "ask the server to end each watch after this time (0: the server chooses)")
 
 	p.Run(func(ctx context.Context, config *rest.Config) error {
-		if w.timeout < 0 {
-			return program.Usagef("--watch-timeout can't be negative")
-		}
 		listWatch, err := newListWatch(ctx, config, s)
 		if err != nil {
 			return err

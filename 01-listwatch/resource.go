@@ -37,6 +37,10 @@ func (s selection) modify(options *metav1.ListOptions) {
 // newListWatch returns the pair of requests: a List, which is one short answer, and a Watch, which is one
 // answer that does not end.
 func newListWatch(ctx context.Context, config *rest.Config, s selection) (*cache.ListWatch, error) {
+	wanted := schema.ParseGroupResource(s.resource)
+	if wanted.Resource == "" {
+		return nil, program.Usagef("--resource %q names no resource: write one such as pods, deploy or deployments.apps", s.resource)
+	}
 	clientset, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, err
@@ -54,7 +58,7 @@ func newListWatch(ctx context.Context, config *rest.Config, s selection) (*cache
 	// Any other resource, custom ones included, goes through the dynamic client, which knows no types:
 	// objects are maps, decoded from JSON. It does not know paths either, so the server is asked which
 	// group and version the resource belongs to.
-	mapping, err := findResource(ctx, config, s.resource)
+	mapping, err := findResource(ctx, config, wanted)
 	if meta.IsNoMatchError(err) {
 		return nil, program.Usagef("%s", connect.Explain(err))
 	}
@@ -83,16 +87,16 @@ func newListWatch(ctx context.Context, config *rest.Config, s selection) (*cache
 
 // findResource asks the server's discovery what a name such as "deploy" or "deployments.apps" stands for. The answer,
 // a mapping, has its group and version, and whether its objects belong to namespaces.
-func findResource(ctx context.Context, config *rest.Config, name string) (*meta.RESTMapping, error) {
+func findResource(ctx context.Context, config *rest.Config, wanted schema.GroupResource) (*meta.RESTMapping, error) {
 	client, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
 		return nil, err
 	}
-	cached := memory.NewMemCacheClient(client)
-	mapper := restmapper.NewShortcutExpander(restmapper.NewDeferredDiscoveryRESTMapper(cached), cached, nil)
-	kind, err := mapper.KindFor(schema.ParseGroupResource(name).WithVersion(""))
+	cached := memory.NewMemCacheClientWithContext(client)
+	mapper := restmapper.NewShortcutExpanderWithContext(restmapper.NewDeferredDiscoveryRESTMapperWithContext(cached), cached, nil)
+	kind, err := mapper.KindForWithContext(ctx, wanted.WithVersion(""))
 	if err != nil {
 		return nil, err
 	}
-	return mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	return mapper.RESTMappingWithContext(ctx, kind.GroupKind(), kind.Version)
 }

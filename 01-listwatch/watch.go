@@ -69,7 +69,7 @@ func (w *watcher) run(ctx context.Context) error {
 		case isExpired(err):
 			w.line("EXPIRED", "%s: listing again in %s", connect.Explain(err), delay)
 			w.version = ""
-		case apierrors.HasStatusCause(err, "ClientWatchDecoding") && !progress:
+		case apierrors.HasStatusCause(err, "ClientWatchDecoding") && !connect.IsConnectionLost(err) && !progress:
 			// The event after our version can't be read, and asking for it again would not change that.
 			w.line("UNREADABLE", "%s: listing again in %s", connect.Explain(err), delay)
 			w.version = ""

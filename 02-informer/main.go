@@ -11,7 +11,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"sync"
 	"time"
 
@@ -29,7 +28,7 @@ import (
 
 func main() {
 	p := program.New("02-informer")
-	c := chapter{selection: selection{labels: labels.Everything()}, printer: printer{out: os.Stdout}, requests: p.Wire.Requests}
+	c := chapter{selection: selection{labels: labels.Everything()}, printer: printer{out: &p.Stdout}, requests: p.Wire.Requests}
 	p.Flags.StringVarP(&c.namespace, "namespace", "n", "", "namespace to watch (default: all)")
 	p.Flags.FuncP("selector", "l", "label selector, such as app=nginx", func(value string) (err error) {
 		c.labels, err = labels.Parse(value)
@@ -44,11 +43,11 @@ func main() {
 	p.Flags.Var(&c.bad, "bad-handler", "break it: give Pods one more handler, which is slow, blocks, or panics")
 
 	p.Run(func(ctx context.Context, config *rest.Config) error {
-		if c.resync < 0 || c.lookEvery <= 0 || c.handlers == 0 {
-			return program.Usagef("--resync can't be negative, --look-every and --handlers must be more than 0")
+		if c.lookEvery == 0 || c.handlers == 0 {
+			return program.Usagef("--look-every and --handlers must be more than 0")
 		}
 		if *trace {
-			p.Wire.Out = os.Stdout
+			p.Wire.Out = &p.Stdout
 			c.tracer = &tracer{printer: c.printer}
 		}
 		clientset, err := kubernetes.NewForConfig(config)

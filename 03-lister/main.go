@@ -26,7 +26,7 @@ import (
 
 func main() {
 	p := program.New("03-lister")
-	c := chapter{selection: selection{labels: labels.Everything()}, printer: printer{out: os.Stdout}, in: os.Stdin, requests: p.Wire.Requests}
+	c := chapter{selection: selection{labels: labels.Everything()}, printer: printer{out: &p.Stdout}, in: os.Stdin, requests: p.Wire.Requests}
 	p.Flags.StringVarP(&c.namespace, "namespace", "n", "", "namespace to watch (default: all)")
 	p.Flags.FuncP("selector", "l", "label selector, such as app=nginx", func(value string) (err error) {
 		c.labels, err = labels.Parse(value)

@@ -13,7 +13,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"os"
 	"strconv"
 	"time"
 
@@ -31,7 +30,7 @@ import (
 
 func main() {
 	p := program.New("04-workqueue")
-	c := chapter{selection: selection{labels: labels.Everything()}, out: &printer{out: os.Stdout}, workers: 1}
+	c := chapter{selection: selection{labels: labels.Everything()}, out: &printer{out: &p.Stdout}, workers: 1}
 	p.Flags.StringVarP(&c.namespace, "namespace", "n", "", "namespace to watch (default: all)")
 	p.Flags.FuncP("selector", "l", "label selector, such as app=nginx", func(value string) (err error) {
 		c.labels, err = labels.Parse(value)

@@ -9,10 +9,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -20,7 +18,6 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
 // ErrNoCluster means that nothing names a cluster: no flag, no variable, no .cluster folder, no pod around us.
@@ -71,43 +68,33 @@ func (o *Options) Load() (*Cluster, error) {
 	}
 
 	for _, file := range files {
-		if _, err := os.Stat(file); err != nil {
-			return nil, fmt.Errorf("kubeconfig %s: %w: start a cluster with `make cluster`, or name another file with --kubeconfig", file, err.(*os.PathError).Err)
-		}
-		if err := checkSyntax(file); err != nil {
+		if err := check(file); err != nil {
 			return nil, err
 		}
 	}
+	source := "kubeconfig " + strings.Join(files, ", ")
 	rules := &clientcmd.ClientConfigLoadingRules{Precedence: files}
 	overrides := &clientcmd.ConfigOverrides{CurrentContext: o.Context}
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
 	raw, err := loader.RawConfig()
 	if err != nil {
-		return nil, fmt.Errorf("kubeconfig %s: %s", strings.Join(files, ", "), oneLine(err))
+		return nil, fmt.Errorf("%s: %s", source, oneLine(err))
 	}
 	name := o.Context
 	if name == "" {
 		name = raw.CurrentContext
 	}
-	if raw.Contexts[name] == nil {
-		return nil, unknownContext(name, raw)
+	if err := checkContext(source, name, raw); err != nil {
+		return nil, err
 	}
 	config, err := loader.ClientConfig()
 	if err != nil {
-		return nil, fmt.Errorf("kubeconfig %s: %s", strings.Join(files, ", "), oneLine(err))
+		return nil, fmt.Errorf("%s: %s", source, oneLine(err))
 	}
 	// No limit on the client's side: the server's priority and fairness decides who waits.
 	// client-go's own default is 5 requests a second, which chapter 5 shows.
 	config.QPS = -1
 	return &Cluster{Config: config, Context: name}, nil
-}
-
-func unknownContext(name string, config clientcmdapi.Config) error {
-	known := strings.Join(slices.Sorted(maps.Keys(config.Contexts)), ", ")
-	if name == "" {
-		return fmt.Errorf("the kubeconfig has no current context: choose one with --context (there is: %s)", known)
-	}
-	return fmt.Errorf("unknown context %q: choose one of: %s", name, known)
 }
 
 // findUpwards returns the path of name in the working folder or the nearest folder above that has it.

@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -16,11 +17,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
@@ -131,6 +135,41 @@ func TestLoad(t *testing.T) {
 			},
 			wantErr: []string{"no current context", "--context", "other, workbook"},
 		},
+		"an empty file": {
+			prepare: func(t *testing.T, o *Options) { o.Kubeconfig = write(t, "empty", "") },
+			wantErr: []string{"kubeconfig ", "/empty has no context", "make cluster", "--kubeconfig"},
+		},
+		"a folder": {
+			prepare: func(t *testing.T, o *Options) { o.Kubeconfig = t.TempDir() },
+			wantErr: []string{"kubeconfig /", "not a file", "--kubeconfig"},
+		},
+		"a named pipe": {
+			prepare: func(t *testing.T, o *Options) {
+				o.Kubeconfig = filepath.Join(t.TempDir(), "pipe")
+				if err := syscall.Mkfifo(o.Kubeconfig, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			},
+			wantErr: []string{"/pipe is a folder or a pipe, not a file", "--kubeconfig"},
+		},
+		"a context without a cluster": {
+			prepare: func(t *testing.T, o *Options) {
+				o.Kubeconfig = write(t, "k", strings.Replace(server("x"), "{cluster: c, user: u}", "{user: u}", 1))
+			},
+			wantErr: []string{"/k: ", `context "workbook"`, "no server", "--context", "other, workbook"},
+		},
+		"a context with an unknown cluster": {
+			prepare: func(t *testing.T, o *Options) {
+				o.Kubeconfig = write(t, "k", strings.Replace(server("x"), "- name: c", "- name: d", 1))
+			},
+			wantErr: []string{`context "workbook" has the cluster "c"`, "no server"},
+		},
+		"a cluster without a server": {
+			prepare: func(t *testing.T, o *Options) {
+				o.Kubeconfig = write(t, "k", strings.Replace(server("x"), "server: https://x", "insecure-skip-tls-verify: true", 1))
+			},
+			wantErr: []string{`context "workbook" has the cluster "c"`, "no server"},
+		},
 		"YAML that does not parse": {
 			prepare: func(t *testing.T, o *Options) {
 				o.Kubeconfig = write(t, "broken", strings.Replace(server("x"), "    server", "\tserver", 1))
@@ -164,6 +203,52 @@ func TestLoad(t *testing.T) {
 				t.Errorf("Load found %s, want %s", cluster.Config.Host, test.wantHost)
 			}
 		})
+	}
+}
+
+// TestLoadWithoutPermission runs itself as a user without privileges if need be: root may read everything.
+func TestLoadWithoutPermission(t *testing.T) {
+	if os.Geteuid() == 0 {
+		cmd := exec.Command("/proc/self/exe", "-test.run=^TestLoadWithoutPermission$", "-test.v")
+		cmd.Env = append(os.Environ(), "TMPDIR=/tmp")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		if output, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(output), "--- PASS: TestLoadWithoutPermission") {
+			t.Fatalf("as another user: %v\n%s", err, output)
+		}
+		return
+	}
+	file := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(file, nil, 0o000); err != nil {
+		t.Fatal(err)
+	}
+	_, err := (&Options{Kubeconfig: file}).Load()
+	if err == nil {
+		t.Fatal("no error")
+	}
+	checkLine(t, err.Error(), []string{"kubeconfig " + file + ": permission denied", "chmod", "--kubeconfig"})
+}
+
+// TestIsConnectionLost has client-go make the Status, out of the errors that reading an answer has ended with.
+func TestIsConnectionLost(t *testing.T) {
+	reporter := apierrors.NewClientErrorReporter(http.StatusInternalServerError, "get", "ClientWatchDecoding")
+	for message, want := range map[string]bool{
+		"http2: client connection lost":                                               true,
+		"stream error: stream ID 5; INTERNAL_ERROR; received from peer":               true,
+		"read tcp 127.0.0.1:1->127.0.0.1:2: read: no route to host":                   true,
+		"local error: tls: bad record MAC":                                            true,
+		"invalid character 'b' looking for beginning of object key string":            false,
+		"got invalid watch event type: http2: ":                                       false,
+		"unable to decode watch event: no kind \"http2: \" is registered":             false,
+		"object to decode was longer than maximum allowed size":                       false,
+		"proto: wrong wireType = 7 for field Type, and http2: client connection lost": false,
+	} {
+		err := apierrors.FromObject(reporter.AsObject(fmt.Errorf("unable to decode an event from the watch stream: %v", errors.New(message))))
+		if got := IsConnectionLost(err); got != want {
+			t.Errorf("%s: %t, want %t", message, got, want)
+		}
+		if lost := "the connection to the server is lost: " + message; want && Explain(err) != lost {
+			t.Errorf("Explain: %q, want %q", Explain(err), lost)
+		}
 	}
 }
 

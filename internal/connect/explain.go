@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"regexp"
 	"strings"
 	"syscall"
 
@@ -46,6 +47,8 @@ func Explain(err error) string {
 		return fmt.Sprintf("the certificate of %s is for other names: %s; use one of them in the kubeconfig's server field", server, oneLine(hostname))
 	case errors.As(err, &dns):
 		return fmt.Sprintf("no address for %s: check the kubeconfig's server field, or the network", dns.Name)
+	case IsConnectionLost(err):
+		return fmt.Sprintf("the connection to the server is lost: %s", lostConnection(err))
 	case apierrors.IsUnauthorized(err):
 		return "unauthorized: the server does not accept the kubeconfig's user (wrong or expired credentials); `make cluster` writes fresh ones"
 	case apierrors.IsForbidden(err):
@@ -60,6 +63,26 @@ func Explain(err error) string {
 		return fmt.Sprintf("%s does not answer: see `make cluster-status`", server)
 	}
 	return oneLine(err)
+}
+
+// lostWatch matches what net, net/http and crypto/tls report when they cannot read on.
+var lostWatch = regexp.MustCompile(`^(http2: |stream error: |connection error: |read (tcp|unix) |tls: |(local|remote) error: tls: )`)
+
+// IsConnectionLost reports whether a watch's event of type ERROR stands for a connection that broke. Most of them just
+// close the watch's channel. For one that client-go does not know, such as an HTTP/2 ping without an answer, it
+// makes the same Status as for an event that it cannot decode: only the message is different.
+func IsConnectionLost(err error) bool {
+	return lostConnection(err) != ""
+}
+
+// lostConnection returns how the connection of a watch broke, or "" if err is something else.
+func lostConnection(err error) string {
+	cause, _ := apierrors.StatusCause(err, "ClientWatchDecoding")
+	how, ok := strings.CutPrefix(cause.Message, "unable to decode an event from the watch stream: ")
+	if !ok || !lostWatch.MatchString(how) {
+		return ""
+	}
+	return how
 }
 
 // isUnknownPath tells a 404 for a whole resource (no such API) from one for an object (no such name).

@@ -1,10 +1,15 @@
 package connect
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
 // shape is what a kubeconfig must look like for its parts to be found.
@@ -22,15 +27,49 @@ type part struct {
 	Context map[string]any `yaml:"context"`
 }
 
-// checkSyntax names the file and the line of the first mistake in a kubeconfig.
+// check returns an error if the file cannot be read as a kubeconfig. It names the file and the line of the first mistake:
 // clientcmd reads YAML by way of JSON, and has lost the line by the time it finds a mistake.
-func checkSyntax(file string) error {
+func check(file string) error {
+	info, err := os.Stat(file)
+	if err != nil {
+		return fmt.Errorf("kubeconfig %s: %w: start a cluster with `make cluster`, or name another file with --kubeconfig", file, reason(err))
+	}
+	if !info.Mode().IsRegular() { // opening a named pipe would wait for its writer, and not end at Ctrl-C
+		return fmt.Errorf("kubeconfig %s is a folder or a pipe, not a file: name a file with --kubeconfig", file)
+	}
 	content, err := os.ReadFile(file)
 	if err != nil {
-		return err
+		return fmt.Errorf("kubeconfig %s: %w: make it readable with chmod, or name another file with --kubeconfig", file, reason(err))
 	}
 	if err := yaml.Unmarshal(content, &shape{}); err != nil {
 		return fmt.Errorf("malformed kubeconfig %s: %s: mend it, or name another with --kubeconfig", file, oneLine(err))
+	}
+	return nil
+}
+
+// reason returns the error of an os function without the path.
+func reason(err error) error {
+	var path *os.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
+
+// checkContext returns an error if the context does not lead to a server. The source is the kubeconfig's name.
+func checkContext(source, name string, config clientcmdapi.Config) error {
+	known := strings.Join(slices.Sorted(maps.Keys(config.Contexts)), ", ")
+	context := config.Contexts[name]
+	switch {
+	case known == "":
+		return fmt.Errorf("%s has no context, so it names no cluster: start one with `make cluster`, or name another file with --kubeconfig", source)
+	case context == nil && name == "":
+		return fmt.Errorf("%s has no current context: choose one with --context (there is: %s)", source, known)
+	case context == nil:
+		return fmt.Errorf("%s: unknown context %q: choose one of: %s", source, name, known)
+	}
+	if cluster := config.Clusters[context.Cluster]; cluster == nil || cluster.Server == "" {
+		return fmt.Errorf("%s: context %q has the cluster %q, which has no server there: mend it, or choose a context with --context (there is: %s)", source, name, context.Cluster, known)
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ import (
 type Cutter struct {
 	After time.Duration // how long to wait before a cut; 0 for no cut at all
 	For   time.Duration // how long new connections are refused after it
-	Times int           // how many cuts, each After the one before has healed
+	Times uint          // how many cuts, each After the one before has healed
 
 	// Unreachable lets new connections fail as if the network were down. Without it they are refused, as by a
 	// machine that is up and has no server on that port. Clients may treat the two differently: informers do.
@@ -37,7 +37,7 @@ type Cutter struct {
 func (c *Cutter) AddFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&c.After, "cut-after", 0, "break it: cut the connection to the server after this time (0: never)")
 	flags.DurationVar(&c.For, "cut-for", 0, "break it: refuse new connections for this time after the cut")
-	flags.IntVar(&c.Times, "cut-times", 1, "break it: cut this many times")
+	flags.UintVar(&c.Times, "cut-times", 1, "break it: cut this many times")
 	flags.BoolVar(&c.Unreachable, "cut-unreachable", false, "break it: let new connections find the network unreachable, instead of refusing them")
 }
 

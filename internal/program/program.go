@@ -30,8 +30,9 @@ import (
 
 // Program is a chapter's program.
 type Program struct {
-	Flags *pflag.FlagSet
-	Wire  wire.Log // every request of the program
+	Flags  *pflag.FlagSet
+	Wire   wire.Log // every request of the program
+	Stdout Stdout   // what the program prints goes here
 
 	connect  connect.Options
 	cutter   cutter.Cutter
@@ -83,7 +84,7 @@ func CheckNamespace(ctx context.Context, clientset kubernetes.Interface, name st
 }
 
 // Run runs the program with the process's arguments and exits the process when run returns.
-// The context that run gets ends at SIGINT, at SIGTERM, and after --duration.
+// The context that run gets ends at SIGINT, at SIGTERM, after --duration, and when stdout takes no more.
 // A second signal ends the process at once.
 func (p *Program) Run(run func(ctx context.Context, config *rest.Config) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -93,13 +94,20 @@ func (p *Program) Run(run func(ctx context.Context, config *rest.Config) error) 
 
 // Main is Run without a process around it. It returns the exit code: 0, 1 for an error, 2 for wrong usage.
 func (p *Program) Main(ctx context.Context, args []string, stdout, stderr io.Writer, run func(context.Context, *rest.Config) error) int {
-	err := p.main(ctx, args, stdout, stderr, run)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	p.Stdout.out, p.Stdout.stop = stdout, stop
+	err := p.main(ctx, args, stderr, run)
+	if errors.Is(err, pflag.ErrHelp) {
+		_, _ = fmt.Fprintf(&p.Stdout, "Usage of %s:\n%s", p.Flags.Name(), p.Flags.FlagUsages())
+		err = nil
+	}
+	if failure := p.Stdout.failure(); failure != nil {
+		err = failure // the run's own error only follows from it
+	}
 	var usage UsageError
 	switch {
 	case err == nil:
-		return 0
-	case errors.Is(err, pflag.ErrHelp):
-		fmt.Fprintf(stdout, "Usage of %s:\n%s", p.Flags.Name(), p.Flags.FlagUsages())
 		return 0
 	case errors.As(err, &usage):
 		fmt.Fprintf(stderr, "%s: %v (--help lists the flags)\n", p.Flags.Name(), err)
@@ -109,7 +117,7 @@ func (p *Program) Main(ctx context.Context, args []string, stdout, stderr io.Wri
 	return 1
 }
 
-func (p *Program) main(ctx context.Context, args []string, stdout, stderr io.Writer, run func(context.Context, *rest.Config) error) error {
+func (p *Program) main(ctx context.Context, args []string, stderr io.Writer, run func(context.Context, *rest.Config) error) error {
 	p.Flags.SetOutput(io.Discard) // the one line that Main prints is enough
 	p.Flags.Usage = func() {}
 	if err := p.Flags.Parse(args); errors.Is(err, pflag.ErrHelp) {
@@ -120,18 +128,21 @@ func (p *Program) main(ctx context.Context, args []string, stdout, stderr io.Wri
 	if p.Flags.NArg() > 0 {
 		return Usagef("unknown argument %q", p.Flags.Arg(0))
 	}
+	if err := p.checkDurations(); err != nil {
+		return err
+	}
 
 	cluster, err := p.connect.Load()
 	if err != nil {
 		return err
 	}
 	if p.wire {
-		p.Wire.Out = stdout
+		p.Wire.Out = &p.Stdout
 	}
 	cluster.Config.Dial = p.cutter.Dial
 	greeting, err := cluster.Greet(ctx)
 	if err != nil {
-		return err
+		return unlessEnded(ctx, err)
 	}
 	fmt.Fprintln(stderr, greeting)
 	cluster.Config.Wrap(p.Wire.Wrap)
@@ -146,5 +157,24 @@ func (p *Program) main(ctx context.Context, args []string, stdout, stderr io.Wri
 	cutting, stopCutting := context.WithCancel(ctx)
 	defer stopCutting()
 	group.Go(func() { p.cutter.Run(cutting, stderr) })
-	return run(ctx, cluster.Config)
+	return unlessEnded(ctx, run(ctx, cluster.Config))
+}
+
+// unlessEnded returns err, but nil if it only says that ctx has ended. A request that Ctrl-C or --duration breaks off
+// is no failure of the server.
+func unlessEnded(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return nil
+	}
+	return err
+}
+
+// checkDurations returns a UsageError if a flag's duration is negative. Without it, --duration=-1s would mean "for ever".
+func (p *Program) checkDurations() (err error) {
+	p.Flags.Visit(func(f *pflag.Flag) {
+		if d, parseErr := p.Flags.GetDuration(f.Name); parseErr == nil && d < 0 && err == nil {
+			err = Usagef("--%s cannot be negative", f.Name)
+		}
+	})
+	return err
 }
