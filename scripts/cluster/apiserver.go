@@ -2,13 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
 )
 
 // apiserver stops the local cluster's API server, and only that, or starts it again: to see what its clients do.
 func (c *cluster) apiserver(ctx context.Context, arguments []string) error {
 	if c.clusterType() != "local" {
-		return errors.New("There is no local cluster here: run CLUSTER=local make cluster.")
+		return message("There is no local cluster here: run CLUSTER=local make cluster.")
 	}
 	if len(arguments) != 1 || arguments[0] != "stop" && arguments[0] != "start" {
 		return usageError("usage: scripts/apiserver.sh stop|start")

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -120,7 +119,7 @@ func (p programs) build(ctx context.Context, wanted ...string) error {
 		return err
 	}
 	if free := disk.Bavail * uint64(disk.Bsize) >> 30; free < buildGB {
-		return fmt.Errorf("Building the local cluster takes %d GB of disk, and %s has %d.\nFree some, or start Docker or Podman and run CLUSTER=kind make cluster.", buildGB, p.cache, free)
+		return messagef("Building the local cluster takes %d GB of disk, and %s has %d.\nFree some, or start Docker or Podman and run CLUSTER=kind make cluster.", buildGB, p.cache, free)
 	}
 	start := time.Now()
 	say("Building Kubernetes %s into %s, once.", p.version(), p.folder())
@@ -166,7 +165,7 @@ func (p programs) goBuild(ctx context.Context, missing []string) error {
 			return ctx.Err()
 		}
 		os.Stderr.Write(failed)
-		return errors.New("The build has failed, see above. Cure that, then run the same command again: it goes on from here.")
+		return message("The build has failed, see above. Cure that, then run the same command again: it goes on from here.")
 	}
 	for _, pkg := range missing {
 		name := programOf(pkg)

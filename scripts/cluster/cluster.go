@@ -202,7 +202,7 @@ func (c *cluster) isUp(ctx context.Context, want string) (bool, error) {
 		return false, err
 	}
 	if have := c.clusterType(); have != "" && want != "" && have != want {
-		return false, fmt.Errorf("There is a %s cluster already: run make cluster-down first, then CLUSTER=%s make cluster.", have, want)
+		return false, messagef("There is a %s cluster already: run make cluster-down first, then CLUSTER=%s make cluster.", have, want)
 	}
 	return c.missing(ctx) == "", nil
 }
@@ -212,7 +212,7 @@ func (c *cluster) status(ctx context.Context) error {
 		return err
 	}
 	if c.locked() {
-		return errors.New("The cluster is starting, or being repaired or removed: make cluster waits for it.")
+		return message("The cluster is starting, or being repaired or removed: make cluster waits for it.")
 	}
 	if text := c.missing(ctx); text != "" {
 		return errors.New(text)

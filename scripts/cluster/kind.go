@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"debug/elf"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -91,7 +90,7 @@ func kindProvider(ctx context.Context) (*kind.Provider, string, error) {
 	case "podman":
 		return kind.NewProvider(kind.ProviderWithLogger(cmd.NewLogger()), kind.ProviderWithPodman()), name, nil
 	}
-	return nil, "", errors.New("The kind cluster needs Docker or Podman, and neither answers: start one, or run make cluster-down and CLUSTER=local make cluster.")
+	return nil, "", message("The kind cluster needs Docker or Podman, and neither answers: start one, or run make cluster-down and CLUSTER=local make cluster.")
 }
 
 // kindUp starts a kind cluster: Kubernetes in containers, with a kubelet that runs containers.
@@ -137,7 +136,7 @@ func (c *cluster) kindUp(ctx context.Context) error {
 		return err
 	}
 	if err := provider.Create(name, options...); err != nil {
-		return fmt.Errorf("%w\nkind could not make the cluster: see above, run make doctor, or take CLUSTER=local make cluster.", err)
+		return messagef("%v\nkind could not make the cluster: see above, run make doctor, or take CLUSTER=local make cluster.", err)
 	}
 	if err := c.kindFinish(ctx, provider, docker, name); err != nil {
 		return err

@@ -91,5 +91,12 @@ type usageError string
 
 func (e usageError) Error() string { return string(e) }
 
+// message is an error that is a sentence for the reader.
+type message string
+
+func (m message) Error() string { return string(m) }
+
+func messagef(format string, args ...any) error { return message(fmt.Sprintf(format, args...)) }
+
 // say prints a line to standard error.
 func say(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }

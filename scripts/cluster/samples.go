@@ -47,7 +47,7 @@ func (c *cluster) samples(ctx context.Context, arguments []string) error {
 		return nil
 	}
 	if c.clusterType() == "" {
-		return errors.New("There is no cluster to put the samples on: run make cluster.")
+		return message("There is no cluster to put the samples on: run make cluster.")
 	}
 
 	// Chapter 6's objects are of a kind that the server has to be taught first, and again when its types have changed.
@@ -57,7 +57,7 @@ func (c *cluster) samples(ctx context.Context, arguments []string) error {
 			_, err = c.runKubectl(ctx, "wait", "--for=condition=Established", "--timeout=60s", "crd/databasemanagers.coolops.cn")
 		}
 		if err != nil {
-			return fmt.Errorf("The CRD of chapter 6 cannot be put on the cluster: %w: run make cluster, then this again.", err)
+			return messagef("The CRD of chapter 6 cannot be put on the cluster: %v: run make cluster, then this again.", err)
 		}
 	}
 	if ifMissing {
@@ -66,7 +66,7 @@ func (c *cluster) samples(ctx context.Context, arguments []string) error {
 		}
 	}
 	if _, err := c.runKubectl(ctx, append([]string{"apply"}, files...)...); err != nil {
-		return fmt.Errorf("The samples cannot be put on the cluster: %w: run make cluster, then this again.", err)
+		return messagef("The samples cannot be put on the cluster: %v: run make cluster, then this again.", err)
 	}
 	return c.waitForSamples(ctx, files)
 }
@@ -86,7 +86,7 @@ func (c *cluster) waitForSamples(ctx context.Context, files []string) error {
 	for {
 		var samples objects
 		if err := c.kubectlJSON(ctx, &samples, append([]string{"get"}, files...)...); err != nil {
-			return fmt.Errorf("The samples cannot be read: %w: run make cluster, then this again.", err)
+			return messagef("The samples cannot be read: %v: run make cluster, then this again.", err)
 		}
 		var waiting []string
 		for _, sample := range samples.Items {

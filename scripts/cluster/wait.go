@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"strings"
 	"time"
@@ -100,9 +99,9 @@ func (l local) startAgain(s settings, name string, last *attempt) error {
 	log, words := l.lastWords(name, last.log)
 	switch {
 	case strings.Contains(log, "no space left on device"):
-		return fmt.Errorf("%s has ended: the disk of %s is full: free some, then run make cluster.", name, l.cluster.folder)
+		return messagef("%s has ended: the disk of %s is full: free some, then run make cluster.", name, l.cluster.folder)
 	case strings.Contains(log, "too many open files"), strings.Contains(log, "file descriptor limit"):
-		return fmt.Errorf("%s has ended: it may not open enough files: run ulimit -n 4096, then make cluster.", name)
+		return messagef("%s has ended: it may not open enough files: run ulimit -n 4096, then make cluster.", name)
 	case strings.Contains(log, "address already in use"):
 		return &portTakenError{name + ": " + words}
 	}
@@ -118,7 +117,7 @@ func (l local) startAgain(s settings, name string, last *attempt) error {
 		if name == "etcd" {
 			return &damagedError{words}
 		}
-		return fmt.Errorf("%s does not start: %s: see %s.", name, words, l.log(name))
+		return messagef("%s does not start: %s: see %s.", name, words, l.log(name))
 	}
 	last.at, last.log = time.Now(), l.snapshot().logs[name]
 	return l.start(s, name)
