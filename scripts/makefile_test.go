@@ -1,4 +1,4 @@
-package workbook
+package scripts_test
 
 import (
 	"errors"
@@ -12,7 +12,7 @@ import (
 // TestMakeRefusesWhatIsNoNumber runs the Makefile where every script only prints its arguments.
 func TestMakeRefusesWhatIsNoNumber(t *testing.T) {
 	root := t.TempDir()
-	makefile, err := os.ReadFile("Makefile")
+	makefile, err := os.ReadFile("../Makefile")
 	if err == nil {
 		err = os.WriteFile(filepath.Join(root, "Makefile"), makefile, 0o600)
 	}
