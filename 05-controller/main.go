@@ -12,7 +12,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"os"
 	"strconv"
 	"time"
 
@@ -49,7 +48,7 @@ func main() {
 		s.listener, err = net.Listen("tcp", value)
 		return err
 	})
-	out := &printer{out: os.Stdout}
+	out := &printer{out: &p.Stdout}
 	p.Run(func(ctx context.Context, config *rest.Config) error {
 		if err := run(ctx, config, s, out); err != nil {
 			return err

@@ -15,7 +15,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"os"
 	"strconv"
 	"time"
 
@@ -51,7 +50,7 @@ func main() {
 		s.listener, err = net.Listen("tcp", value)
 		return err
 	})
-	out := &printer{out: os.Stdout}
+	out := &printer{out: &p.Stdout}
 	p.Run(func(ctx context.Context, config *rest.Config) error {
 		if err := run(ctx, config, s, out); err != nil {
 			return err
