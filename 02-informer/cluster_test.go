@@ -50,7 +50,7 @@ func TestBadInput(t *testing.T) {
 	}{
 		"unknown namespace":      {[]string{"--namespace=nowhere"}, `there is no namespace "nowhere"`},
 		"selector":               {[]string{"--selector=app in nginx"}, "app in nginx"},
-		"negative resync":        {[]string{"--resync=-1s"}, "--resync can't be negative"},
+		"negative resync":        {[]string{"--resync=-1s"}, "--resync cannot be negative"},
 		"a lister in no time":    {[]string{"--look-every=0"}, "--look-every and --handlers must be more than 0"},
 		"no handlers":            {[]string{"--handlers=0"}, "--look-every and --handlers must be more than 0"},
 		"a handler of some kind": {[]string{"--bad-handler=lazy"}, "must be slow, blocks or panics"},

@@ -11,9 +11,16 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
 
+	"example.com/client-go-workbook/06-crd-codegen/crd"
+	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
+	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned"
 	"example.com/client-go-workbook/internal/testcluster"
 )
 
@@ -107,3 +114,43 @@ func TestMissingCRD(t *testing.T) {
 		t.Errorf("exit code %d, %q", code, line)
 	}
 }
+
+// TestCRDGoneAndBack deletes the CRD while the controller runs, and installs it again. A CRD is only gone when its last
+// object is, so this also waits for the controller to take its finalizer off.
+func TestCRDGoneAndBack(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a cluster of its own")
+	}
+	config := testcluster.Start(t).Config()
+	if err := crd.Install(t.Context(), config); err != nil {
+		t.Fatal(err)
+	}
+	w := &world{T: t, config: config, namespace: testcluster.Namespace(t, config)}
+	w.client = kubernetes.NewForConfigOrDie(config)
+	w.databases = versioned.NewForConfigOrDie(config).CoolopsV1alpha1().DatabaseManagers(w.namespace)
+	_, stop := w.run(config)
+
+	w.make("kept", func(spec *dbv1alpha1.DatabaseManagerSpec) { spec.DeletionPolicy = dbv1alpha1.DeletionPolicyRetain })
+	w.untilReady("kept", reasonReplicasReady)
+	secret := w.secret("db-root").UID
+	definitions := dynamic.NewForConfigOrDie(config).Resource(apiextensions)
+	if err := definitions.Delete(t.Context(), "databasemanagers.coolops.cn", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	until(w, "the CRD is gone", func(ctx context.Context) (error, error) {
+		_, err := definitions.Get(ctx, "databasemanagers.coolops.cn", metav1.GetOptions{})
+		return err, nil
+	}, apierrors.IsNotFound)
+	if now := w.secret("db-root"); now.UID != secret || now.DeletionTimestamp != nil {
+		t.Errorf("the retained Secret is another or on its way out: %+v", now.ObjectMeta)
+	}
+
+	if err := crd.Install(t.Context(), config); err != nil {
+		t.Fatal(err)
+	}
+	w.make("again", func(spec *dbv1alpha1.DatabaseManagerSpec) { spec.DeploymentName = "again" })
+	w.untilReady("again", reasonReplicasReady)
+	stop()
+}
+
+var apiextensions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
