@@ -321,10 +321,10 @@ func TestMakeTestRunsEverythingAnew(t *testing.T) {
 			"CLUSTER_DIR=" + t.TempDir(), "CI="}, env...), filepath.Join(root, "scripts", "test.sh"), "local")
 		return got.stderr + got.stdout
 	}
-	if got, want := test(), "test -race -count=1 -timeout 20m ./...\n"; got != want {
+	if got, want := test(), "test -race -count=1 -timeout 40m ./...\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got, want := test("CC_OF_GO=none"), "There is no C compiler: the tests run without the race detector (make doctor says how to get one).\ntest -count=1 -timeout 20m ./...\n"; got != want {
+	if got, want := test("CC_OF_GO=none"), "There is no C compiler: the tests run without the race detector (make doctor says how to get one).\ntest -count=1 -timeout 40m ./...\n"; got != want {
 		t.Errorf("without a compiler: got %q, want %q", got, want)
 	}
 	if got, want := test("CC_OF_GO=none", "CI=true"), "There is no C compiler for the race detector, which CI insists on: install one.\n"; got != want {
