@@ -50,7 +50,7 @@ test-kind: ## run all tests on a kind cluster
 soak: ## run chapter 6 for an hour with everything failing, on a cluster of its own; DURATION=10m make soak
 	@WORKBOOK_SOAK=$(or $(DURATION),1h) go test ./06-crd-codegen -count=1 -run "^TestSoak" -v -timeout 24h
 
-bench: ## measure the figures that the text gives, on a cluster of their own
+bench: ## measure the figures that the text gives, on a cluster of its own
 	@scripts/bench.sh
 
 codegen: ## generate what follows from chapter 6's Go types: clients, deep copies, the CRD

@@ -25,6 +25,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
 
 	"example.com/client-go-workbook/internal/cutter"
 	"example.com/client-go-workbook/internal/testcluster"
@@ -82,6 +83,13 @@ func watchConfigMaps(t *testing.T, config *rest.Config, namespace string) *outpu
 	if err != nil {
 		t.Fatal(err)
 	}
+	out := startWatcher(t, listWatch)
+	out.await(t, "SYNCED")
+	return out
+}
+
+// startWatcher runs the watcher until the test ends.
+func startWatcher(t *testing.T, listWatch *cache.ListWatch) *output {
 	out := &output{}
 	w := watcher{listWatch: listWatch, pageSize: 500, out: out}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -95,7 +103,6 @@ func watchConfigMaps(t *testing.T, config *rest.Config, namespace string) *outpu
 		cancel()
 		group.Wait()
 	})
-	out.await(t, "SYNCED")
 	return out
 }
 

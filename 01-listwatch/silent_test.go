@@ -48,7 +48,7 @@ func TestNetworkThatFallsSilent(t *testing.T) {
 	}))
 	server.EnableHTTP2 = true
 	server.StartTLS()
-	defer server.Close()
+	t.Cleanup(server.Close) // after the watcher, whose request it would wait for
 
 	var dials atomic.Int32
 	config := &rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
@@ -63,18 +63,7 @@ func TestNetworkThatFallsSilent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := &output{}
-	w := watcher{listWatch: listWatch, pageSize: 500, out: out}
-	ctx, cancel := context.WithCancel(t.Context())
-	var group sync.WaitGroup
-	group.Go(func() {
-		if err := w.run(ctx); err != nil {
-			t.Error(err)
-		}
-	})
-	defer group.Wait()
-	defer cancel()
-
+	out := startWatcher(t, listWatch)
 	out.await(t, "BOOKMARK resourceVersion 10")
 	close(silence)
 	out.await(t, "MODIFIED x/a resourceVersion 11")

@@ -39,8 +39,6 @@ func choose(ctx context.Context, root string) string {
 
 // containerRuntime returns docker or podman, the first whose daemon answers within 3 seconds; nothing if none does.
 func containerRuntime(ctx context.Context) string {
-	ctx, cancel := context.WithTimeout(ctx, 6*time.Second)
-	defer cancel()
 	for _, name := range []string{"docker", "podman"} {
 		ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 		err := quick(ctx, name, "ps", "-q")

@@ -106,7 +106,7 @@ func (l local) startAgain(s settings, name string, last *attempt) error {
 		return &portTakenError{name + ": " + words}
 	}
 	if words == "" {
-		words = "it ends without a word"
+		words = "it has logged no error"
 	}
 	if time.Since(last.at) < quickly {
 		last.quickEnds++
