@@ -1,0 +1,61 @@
+// Package testkit has what the tests of several chapters need: waiting for a condition ([Await]), output that several
+// goroutines write ([Buffer]), the chapter's program as a process ([Program], [Start]), and requests that a test reads,
+// changes or answers itself ([Intercept], [RoundTripper]).
+//
+// It knows nothing about clusters. Package testcluster gives a test its API server.
+package testkit
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// poll is the time between two checks of a condition, and limit the time after which a test no longer waits for
+// one. The limit costs time only in a test that fails, so it is long enough for a busy machine.
+const (
+	poll  = 10 * time.Millisecond
+	limit = 2 * time.Minute
+)
+
+// Await waits until the condition is true. After two minutes it ends the test with what it has waited for and the last
+// state: pointers to the variables that the condition sets, or anything else that shows why it is still false.
+func Await(t testing.TB, what string, condition func() bool, state ...any) {
+	t.Helper()
+	await(t, limit, what, condition, state...)
+}
+
+func await(t testing.TB, limit time.Duration, what string, condition func() bool, state ...any) {
+	t.Helper()
+	tick := time.NewTicker(poll)
+	defer tick.Stop()
+	for deadline := time.Now().Add(limit); !condition(); <-tick.C {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited %s for %s%s", limit, what, describe(state))
+		}
+	}
+}
+
+func describe(state []any) string {
+	var b strings.Builder
+	for _, s := range state {
+		text := strings.TrimPrefix(fmt.Sprintf("%+v", s), "&")
+		fmt.Fprintf(&b, "\n%s", strings.TrimSuffix(text, "\n"))
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "; the last state:" + b.String()
+}
+
+// Must returns the value of a call, and ends the test if the call has failed: Must(pods.Get(ctx, "a", options))(t).
+func Must[T any](value T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value
+	}
+}
