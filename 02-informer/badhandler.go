@@ -9,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	informers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/tools/cache"
+
+	"example.com/client-go-workbook/internal/program"
 )
 
 // badHandler is what a handler should not do: be slow, block or panic. Each handler has a goroutine and a buffer
@@ -28,13 +30,13 @@ func (b *badHandler) Type() string   { return "how" }
 
 // handler returns the bad handler. It lets go when ctx ends: the informer waits for its handlers when it is
 // stopped, so one that blocks for good would keep factory.Shutdown from ever returning.
-func (b badHandler) handler(ctx context.Context, out printer) cache.TypedResourceEventHandler[*corev1.Pod] {
+func (b badHandler) handler(ctx context.Context, out *program.Printer) cache.TypedResourceEventHandler[*corev1.Pod] {
 	return informers.PodHandlerFuncs{AddFunc: func(pod *corev1.Pod) {
 		if ctx.Err() != nil {
 			return
 		}
 		name := cache.MetaObjectToName(pod)
-		out.line("BAD", "Pod %s: %s", name, b)
+		out.Line("BAD", "Pod %s: %s", name, b)
 		switch b {
 		case "slow":
 			select {

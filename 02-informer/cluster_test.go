@@ -281,7 +281,7 @@ func TestTraceOnCluster(t *testing.T) {
 	config := testcluster.Config(t)
 	namespace := testcluster.Namespace(t, config)
 	clientset := kubernetes.NewForConfigOrDie(config)
-	printed := start(t, config, namespace, func(c *chapter) { c.tracer = &tracer{printer: c.printer} })
+	printed := start(t, config, namespace, func(c *chapter) { c.tracer = &tracer{out: c.out} })
 	create(t, clientset.CoreV1().Pods(namespace), newPod("a"))
 	await(t, printed, "ADD        Pod "+namespace+"/a +")
 	remove(t, clientset, namespace, "a")

@@ -2,16 +2,17 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"reflect"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
+
+	"example.com/client-go-workbook/internal/program"
 )
 
 // handler prints what an informer tells it of objects of type T, such as *corev1.Pod.
 type handler[T object] struct {
-	printer
+	out    *program.Printer
 	tracer *tracer
 }
 
@@ -66,15 +67,5 @@ func (h handler[T]) tell(word string, name cache.ObjectName, note string, object
 	if object != none {
 		note += h.tracer.since(object)
 	}
-	h.line(word, "%s %s%s", reflect.TypeFor[T]().Elem().Name(), name, note)
-}
-
-// printer prints what happened, in one word, and to what.
-type printer struct {
-	out io.Writer
-	who string // prints, where there are several
-}
-
-func (p printer) line(word, format string, args ...any) {
-	fmt.Fprintf(p.out, "%-10s "+p.who+format+"\n", append([]any{word}, args...)...)
+	h.out.Line(word, "%s %s%s", reflect.TypeFor[T]().Elem().Name(), name, note)
 }

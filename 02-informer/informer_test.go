@@ -20,6 +20,8 @@ import (
 	informers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/cache"
+
+	"example.com/client-go-workbook/internal/program"
 )
 
 func TestWhatHandlersAreTold(t *testing.T) {
@@ -89,7 +91,7 @@ UPDATE     Pod x/a (resync)
 
 func TestTombstoneWithoutState(t *testing.T) {
 	var printed output
-	handler[*corev1.Pod]{printer: printer{out: &printed}}.OnDelete(cache.DeletedObject[*corev1.Pod]{FinalStateUnknown: &cache.DeletedFinalStateUnknown{Key: "x/a"}})
+	handler[*corev1.Pod]{out: program.NewPrinter(&printed)}.OnDelete(cache.DeletedObject[*corev1.Pod]{FinalStateUnknown: &cache.DeletedFinalStateUnknown{Key: "x/a"}})
 	if got, want := printed.String(), "DELETE     Pod x/a (tombstone: last state unknown)\n"; got != want {
 		t.Errorf("printed %q, want %q", got, want)
 	}
@@ -123,7 +125,7 @@ LISTER     not found
 
 func TestTrace(t *testing.T) {
 	pods := answer{body: pod("ADDED", "a", "1") + podBookmark + pod("MODIFIED", "a", "11") + pod("DELETED", "a", "12")}
-	printed, err := play(t, script{"pods": {pods}}, time.Minute, func(c *chapter) { c.tracer = &tracer{printer: c.printer} })
+	printed, err := play(t, script{"pods": {pods}}, time.Minute, func(c *chapter) { c.tracer = &tracer{out: c.out} })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +165,7 @@ DELETE     Pod x/a +0.00ms
 
 func TestTraceOfAListWithoutStreaming(t *testing.T) {
 	pods := []answer{{status: http.StatusUnprocessableEntity, body: `{"kind":"Status","code":422,"reason":"Invalid"}`}, {body: podList, ends: true}}
-	printed, err := play(t, script{"pods": pods}, time.Minute, func(c *chapter) { c.tracer = &tracer{printer: c.printer} })
+	printed, err := play(t, script{"pods": pods}, time.Minute, func(c *chapter) { c.tracer = &tracer{out: c.out} })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +255,7 @@ func TestBadHandlersAndTheOthers(t *testing.T) {
 func TestPanickingHandlerEndsTheProgram(t *testing.T) {
 	if os.Getenv("PANIC") != "" {
 		play(t, script{"pods": {{body: pod("ADDED", "a", "1") + podBookmark}}}, time.Minute, func(c *chapter) {
-			c.out, c.bad = os.Stdout, "panics"
+			c.out, c.bad = program.NewPrinter(os.Stdout), "panics"
 		})
 		return
 	}

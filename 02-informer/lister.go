@@ -16,10 +16,10 @@ func (c chapter) look(deployments listers.DeploymentLister) {
 	deployment, err := deployments.Deployments(namespace).Get(c.name)
 	switch {
 	case apierrors.IsNotFound(err): // the same error that the server's 404 makes, but made here
-		c.line("LISTER", "not found")
+		c.out.Line("LISTER", "not found")
 	case err != nil:
-		c.line("LISTER", "%v", err)
+		c.out.Line("LISTER", "%v", err)
 	default:
-		c.line("LISTER", "name: %s", deployment.Name)
+		c.out.Line("LISTER", "name: %s", deployment.Name)
 	}
 }

@@ -28,12 +28,9 @@ import (
 
 func main() {
 	p := program.New("02-informer")
-	c := chapter{selection: selection{labels: labels.Everything()}, printer: printer{out: &p.Stdout}, requests: p.Wire.Requests}
+	c := chapter{selection: selection{labels: labels.Everything()}, out: p.Out, requests: p.Wire.Requests}
 	p.Flags.StringVarP(&c.namespace, "namespace", "n", "", "namespace to watch (default: all)")
-	p.Flags.FuncP("selector", "l", "label selector, such as app=nginx", func(value string) (err error) {
-		c.labels, err = labels.Parse(value)
-		return err
-	})
+	p.Flags.FuncP("selector", "l", "label selector, such as app=nginx", program.LabelSelector(&c.labels))
 	p.Flags.DurationVar(&c.resync, "resync", 0, "hand every object in the store to the handlers again after this time (0: never)")
 	p.Flags.StringVar(&c.name, "name", "nginx-deployment", "Deployment that the lister looks for, in --namespace or in default")
 	p.Flags.DurationVar(&c.lookEvery, "look-every", 10*time.Second, "how often the lister looks for it")
@@ -47,8 +44,8 @@ func main() {
 			return program.Usagef("--look-every and --handlers must be more than 0")
 		}
 		if *trace {
-			p.Wire.Out = &p.Stdout
-			c.tracer = &tracer{printer: c.printer}
+			p.Wire.Line = p.Out.Line
+			c.tracer = &tracer{out: c.out}
 		}
 		clientset, err := kubernetes.NewForConfig(config)
 		if err != nil {
@@ -64,7 +61,8 @@ func main() {
 // chapter is what the flags ask for.
 type chapter struct {
 	selection
-	printer
+	out         *program.Printer
+	tracer      *tracer // nil does not trace
 	name        string
 	lookEvery   time.Duration
 	handlers    uint
@@ -89,30 +87,33 @@ func (c chapter) run(ctx context.Context, clientset kubernetes.Interface) error 
 		if number == 0 || c.factoryEach {
 			factory := newFactory(clientset, c.selection)
 			factories = append(factories, factory)
-			if err := handleWatchErrors(factory, c.printer, cancel); err != nil {
+			if c.tracer != nil {
+				c.tracer.follow(factory, clientset, c.selection)
+			}
+			if err := handleWatchErrors(c.out, cancel, factory.Apps().V1().Deployments().Informer(), factory.Core().V1().Pods().Informer()); err != nil {
 				return err
 			}
 		}
-		factory, printer := factories[len(factories)-1], c.printer
+		factory, out := factories[len(factories)-1], c.out
 		if c.handlers > 1 {
-			printer.who = fmt.Sprintf("#%d ", number+1)
+			out = c.out.Prefix(fmt.Sprintf("#%d ", number+1))
 		}
-		deployments, err := factory.Apps().V1().Deployments().TypedInformer().AddTypedEventHandler(handler[*appsv1.Deployment]{printer, c.tracer})
+		deployments, err := factory.Apps().V1().Deployments().TypedInformer().AddTypedEventHandler(handler[*appsv1.Deployment]{out, c.tracer})
 		if err != nil {
 			return err
 		}
-		pods, err := factory.Core().V1().Pods().TypedInformer().AddTypedEventHandler(handler[*corev1.Pod]{printer, c.tracer})
+		pods, err := factory.Core().V1().Pods().TypedInformer().AddTypedEventHandler(handler[*corev1.Pod]{out, c.tracer})
 		if err != nil {
 			return err
 		}
-		handlers = append(handlers, registered{printer, "Deployments", deployments}, registered{printer, "Pods", pods})
+		handlers = append(handlers, registered{out, "Deployments", deployments}, registered{out, "Pods", pods})
 	}
 	if c.bad != "" {
-		pods, err := factories[0].Core().V1().Pods().TypedInformer().AddTypedEventHandler(c.bad.handler(ctx, c.printer))
+		pods, err := factories[0].Core().V1().Pods().TypedInformer().AddTypedEventHandler(c.bad.handler(ctx, c.out))
 		if err != nil {
 			return err
 		}
-		handlers = append(handlers, registered{printer{c.out, "bad "}, "Pods", pods})
+		handlers = append(handlers, registered{c.out.Prefix("bad "), "Pods", pods})
 	}
 
 	deployments := factories[0].Apps().V1().Deployments().Lister()
@@ -122,10 +123,10 @@ func (c chapter) run(ctx context.Context, clientset kubernetes.Interface) error 
 	}
 	for _, factory := range factories {
 		if factory.WaitForCacheSyncWithContext(ctx).Err != nil {
-			return refusal(ctx)
+			return deniedCause(ctx)
 		}
 	}
-	c.line("SYNCED", "stores, with %d request(s) for %d handlers", c.requests()-before, len(handlers))
+	c.out.Line("SYNCED", "stores, with %d request(s) for %d handlers", c.requests()-before, len(handlers))
 	// Whoever reads the stores can begin. Whether a handler has been told of all that is in them is another
 	// question, which its registration answers.
 	var waiting sync.WaitGroup
@@ -133,17 +134,17 @@ func (c chapter) run(ctx context.Context, clientset kubernetes.Interface) error 
 	waiting.Go(func() {
 		for _, h := range handlers {
 			if cache.WaitFor(ctx, "", h.HasSyncedChecker()) && ctx.Err() == nil {
-				h.line("SYNCED", "handler of %s", h.kind)
+				h.out.Line("SYNCED", "handler of %s", h.kind)
 			}
 		}
 	})
 	wait.UntilWithContext(ctx, func(context.Context) { c.look(deployments) }, c.lookEvery)
-	return refusal(ctx)
+	return deniedCause(ctx)
 }
 
 // registered is a handler that an informer has accepted.
 type registered struct {
-	printer
+	out  *program.Printer
 	kind string
 	cache.ResourceEventHandlerRegistration
 }

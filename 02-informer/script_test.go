@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"example.com/client-go-workbook/internal/program"
 	"example.com/client-go-workbook/internal/wire"
 )
 
@@ -121,7 +122,7 @@ func (o *output) only(words ...string) string {
 func newChapter(out io.Writer) chapter {
 	return chapter{
 		selection: selection{labels: labels.Everything()},
-		printer:   printer{out: out},
+		out:       program.NewPrinter(out),
 		name:      "nginx-deployment",
 		lookEvery: time.Hour,
 		handlers:  1,

@@ -18,13 +18,14 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"example.com/client-go-workbook/internal/hops"
+	"example.com/client-go-workbook/internal/program"
 )
 
 // tracer prints the hops of each object between the wire and the handlers. It stands wherever client-go lets one
 // put a function of one's own: in a ListWatch, a transform, a metric and an index. A nil tracer traces nothing.
 // It is of use for seeing, not for doing: no controller needs any of this.
 type tracer struct {
-	printer
+	out *program.Printer
 	log hops.Log
 
 	mu       sync.Mutex
@@ -35,8 +36,10 @@ type tracer struct {
 func (t *tracer) follow(factory informers.SharedInformerFactory, clientset kubernetes.Interface, s selection) {
 	name, _ := cache.NewInformerName(rand.Text()) // without a name that nobody else has, there are no metrics
 	put := func(object runtime.Object, resource schema.GroupVersionResource, client cache.Getter) {
-		listWatch := cache.NewFilteredListWatchFromClient(client, resource.Resource, s.namespace, s.modify)
-		factory.InformerFor(object, func(_ kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
+		listWatch := cache.NewFilteredListWatchFromClient(client, resource.Resource, s.namespace, func(options *metav1.ListOptions) {
+			options.LabelSelector = s.labels.String()
+		})
+		informer := factory.InformerFor(object, func(_ kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
 			return cache.NewSharedIndexInformerWithOptions(t.listWatch(listWatch), object, cache.SharedIndexInformerOptions{
 				ResyncPeriod:            resync,
 				Indexers:                cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc, "trace": t.index},
@@ -44,6 +47,7 @@ func (t *tracer) follow(factory informers.SharedInformerFactory, clientset kuber
 				InformerMetricsProvider: metrics{t, hops.Kind(object)},
 			})
 		})
+		_ = informer.SetTransform(t.transform(stripManagedFields))
 	}
 	put(&appsv1.Deployment{}, appsv1.SchemeGroupVersion.WithResource("deployments"), clientset.AppsV1().RESTClient())
 	put(&corev1.Pod{}, corev1.SchemeGroupVersion.WithResource("pods"), clientset.CoreV1().RESTClient())
@@ -58,7 +62,7 @@ func (t *tracer) listWatch(next *cache.ListWatch) *cache.ListWatch {
 				return nil, err
 			}
 			return list, meta.EachListItem(list, func(object runtime.Object) error {
-				t.line("REFLECTOR", "%s", t.log.Arrive("LISTED", object))
+				t.out.Line("REFLECTOR", "%s", t.log.Arrive("LISTED", object))
 				return nil
 			})
 		},
@@ -72,9 +76,9 @@ func (t *tracer) listWatch(next *cache.ListWatch) *cache.ListWatch {
 					return event, true // the program is ending, and has closed the connection itself
 				}
 				if event.Type == watch.Bookmark || event.Type == watch.Error {
-					t.line("REFLECTOR", "%s %s", hops.Kind(event.Object), event.Type)
+					t.out.Line("REFLECTOR", "%s %s", hops.Kind(event.Object), event.Type)
 				} else {
-					t.line("REFLECTOR", "%s", t.log.Arrive(event.Type, event.Object))
+					t.out.Line("REFLECTOR", "%s", t.log.Arrive(event.Type, event.Object))
 				}
 				return event, true
 			}), nil
@@ -84,12 +88,9 @@ func (t *tracer) listWatch(next *cache.ListWatch) *cache.ListWatch {
 
 // transform shows each call of next. The reflector's goroutine makes them, before it puts the object into the queue.
 func (t *tracer) transform(next cache.TransformFunc) cache.TransformFunc {
-	if t == nil {
-		return next
-	}
 	return func(object any) (any, error) {
 		if a := t.log.Find(object); a != nil {
-			t.line("TRANSFORM", "%s", a)
+			t.out.Line("TRANSFORM", "%s", a)
 			t.mu.Lock()
 			defer t.mu.Unlock()
 			if t.incoming == nil {
@@ -117,11 +118,11 @@ func (m metrics) Set(length float64) {
 	m.mu.Unlock()
 	switch len(put) {
 	case 0:
-		m.line("QUEUE", "%s: %.0f waiting", m.kind, length)
+		m.out.Line("QUEUE", "%s: %.0f waiting", m.kind, length)
 	case 1:
-		m.line("QUEUE", "%s: %.0f waiting", put[0], length)
+		m.out.Line("QUEUE", "%s: %.0f waiting", put[0], length)
 	default:
-		m.line("QUEUE", "%s: %.0f waiting, the whole list counts as one", m.kind, length)
+		m.out.Line("QUEUE", "%s: %.0f waiting, the whole list counts as one", m.kind, length)
 	}
 }
 
@@ -141,7 +142,7 @@ func (unused) Observe(float64) {}
 // index shows what gets into the store, or out of it, by standing there as an index that has nothing in it.
 func (t *tracer) index(object any) ([]string, error) {
 	if a := t.log.Stored(object); a != nil {
-		t.line("STORE", "%s", a)
+		t.out.Line("STORE", "%s", a)
 	}
 	return nil, nil
 }

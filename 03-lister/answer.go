@@ -1,14 +1,14 @@
 package main
 
 import (
-	"fmt"
-	"io"
 	"time"
+
+	"example.com/client-go-workbook/internal/program"
 )
 
 // answerer answers queries from the cache.
 type answerer struct {
-	printer
+	out      *program.Printer
 	pods     podCache
 	limit    int        // how many names to print of an answer
 	requests func() int // how many the program has sent so far
@@ -27,21 +27,12 @@ func (a *answerer) answer(q query) error {
 	}
 	names := found.names()
 	for _, name := range names[:min(a.limit, len(names))] {
-		a.line("POD", "%s", name)
+		a.out.Line("POD", "%s", name)
 	}
 	if more := len(names) - a.limit; more > 0 {
-		a.line("", "and %d more", more)
+		a.out.Line("", "and %d more", more)
 	}
-	a.line("FOUND", "%d pod(s) by %s in %s; API requests: %d for queries, %d for the cache",
+	a.out.Line("FOUND", "%d pod(s) by %s in %s; API requests: %d for queries, %d for the cache",
 		len(names), q.way, took, a.queried, a.requests()-a.queried)
 	return nil
-}
-
-// printer prints what happened, in one word, and to what.
-type printer struct {
-	out io.Writer
-}
-
-func (p printer) line(word, format string, args ...any) {
-	fmt.Fprintf(p.out, "%-10s "+format+"\n", append([]any{word}, args...)...)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"example.com/client-go-workbook/internal/program"
 	"example.com/client-go-workbook/internal/querylang"
 )
 
@@ -15,8 +16,8 @@ var duration = regexp.MustCompile(` in [0-9.]+(ns|µs|ms|s)`)
 
 func TestAnswers(t *testing.T) {
 	var out bytes.Buffer
-	a := answerer{printer: printer{&out}, pods: newCache(t, somePods...), limit: 2, requests: func() int { return 3 }}
-	prompt := querylang.Prompt[query]{Language: language, Answer: a.answer, Out: &out}
+	a := answerer{out: program.NewPrinter(&out), pods: newCache(t, somePods...), limit: 2, requests: func() int { return 3 }}
+	prompt := querylang.Prompt[query]{Language: language, Answer: a.answer, Out: a.out}
 	if err := prompt.Run(t.Context(), strings.NewReader("node=n1\nimage=nginx\nnode=n1 nad\nlabel=none\n")); err != nil {
 		t.Errorf("run: %v", err)
 	}
@@ -43,7 +44,7 @@ FOUND      0 pod(s) by scan in TIME; API requests: 0 for queries, 3 for the cach
 func TestRequestsAreCounted(t *testing.T) {
 	var out bytes.Buffer
 	requests := 1
-	a := answerer{printer: printer{&out}, limit: 2, requests: func() int { return requests }}
+	a := answerer{out: program.NewPrinter(&out), limit: 2, requests: func() int { return requests }}
 	err := a.answer(query{find: func(podCache) (podSet, error) {
 		requests++
 		return nil, nil

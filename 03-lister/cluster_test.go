@@ -25,6 +25,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"example.com/client-go-workbook/internal/cutter"
+	"example.com/client-go-workbook/internal/program"
 	"example.com/client-go-workbook/internal/testcluster"
 	"example.com/client-go-workbook/internal/wire"
 )
@@ -55,7 +56,7 @@ func newSession(t *testing.T, config *rest.Config, namespace string) *session {
 	s.in, s.out = stdin, bufio.NewScanner(stdout)
 	c := chapter{
 		selection: selection{namespace: namespace, labels: labels.Everything()},
-		printer:   printer{out}, in: in, limit: 100, requests: s.requests.Requests,
+		out:       program.NewPrinter(out), in: in, limit: 100, requests: s.requests.Requests,
 	}
 	var group sync.WaitGroup
 	group.Go(func() {
@@ -229,7 +230,7 @@ func TestForbiddenIsSaidAtOnce(t *testing.T) {
 	config := testcluster.AsUser(testcluster.Config(t), "somebody")
 	c := chapter{
 		selection: selection{namespace: "default", labels: labels.Everything()},
-		printer:   printer{io.Discard}, queries: []string{"node=a"}, requests: func() int { return 0 },
+		out:       program.NewPrinter(io.Discard), queries: []string{"node=a"}, requests: func() int { return 0 },
 	}
 	err := c.run(t.Context(), kubernetes.NewForConfigOrDie(config))
 	if !apierrors.IsForbidden(err) {

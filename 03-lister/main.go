@@ -11,6 +11,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"time"
 
@@ -26,12 +27,9 @@ import (
 
 func main() {
 	p := program.New("03-lister")
-	c := chapter{selection: selection{labels: labels.Everything()}, printer: printer{out: &p.Stdout}, in: os.Stdin, requests: p.Wire.Requests}
+	c := chapter{selection: selection{labels: labels.Everything()}, out: p.Out, terminal: &p.Stdout, in: os.Stdin, requests: p.Wire.Requests}
 	p.Flags.StringVarP(&c.namespace, "namespace", "n", "", "namespace to watch (default: all)")
-	p.Flags.FuncP("selector", "l", "label selector, such as app=nginx", func(value string) (err error) {
-		c.labels, err = labels.Parse(value)
-		return err
-	})
+	p.Flags.FuncP("selector", "l", "label selector, such as app=nginx", program.LabelSelector(&c.labels))
 	p.Flags.Func("query", "query to answer, such as \"node=node-000003 and image=nginx\"; repeatable (default: those on stdin)", func(value string) error {
 		c.queries = append(c.queries, value)
 		_, err := language.Parse(value)
@@ -62,7 +60,8 @@ func main() {
 // chapter is what the flags ask for.
 type chapter struct {
 	selection
-	printer
+	out      *program.Printer
+	terminal io.Writer
 	in       *os.File
 	queries  []string // instead of those that in has
 	limit    uint32
@@ -78,7 +77,7 @@ func (c chapter) run(ctx context.Context, clientset kubernetes.Interface) error 
 		cancel(nil)        // ends the informer,
 		factory.Shutdown() // which waits for it
 	}()
-	if err := handleWatchErrors(factory, c.printer, cancel); err != nil {
+	if err := handleWatchErrors(c.out, cancel, factory.Core().V1().Pods().Informer()); err != nil {
 		return err
 	}
 	pods := factory.Core().V1().Pods()
@@ -91,13 +90,13 @@ func (c chapter) run(ctx context.Context, clientset kubernetes.Interface) error 
 	// The informer's own checker is enough: who reads the store needs it filled, and there are no handlers to wait
 	// for. Before that, the lister would answer as well: that there are no pods.
 	if !cache.WaitFor(ctx, "", informer.HasSyncedChecker()) {
-		return refusal(ctx)
+		return deniedCause(ctx)
 	}
-	c.line("SYNCED", "%d pod(s) in %s", len(informer.GetIndexer().ListKeys()), time.Since(start).Round(time.Millisecond))
+	c.out.Line("SYNCED", "%d pod(s) in %s", len(informer.GetIndexer().ListKeys()), time.Since(start).Round(time.Millisecond))
 
-	a := answerer{printer: c.printer, pods: podCache{pods.Lister(), informer.GetTypedIndexer()}, limit: int(c.limit), requests: c.requests}
+	a := answerer{out: c.out, pods: podCache{pods.Lister(), informer.GetTypedIndexer()}, limit: int(c.limit), requests: c.requests}
 	if c.mutation != "" {
-		if err := mutate(ctx, a.pods, c.mutation == "copy", c.printer); err != nil {
+		if err := mutate(ctx, a.pods, c.mutation == "copy", c.out); err != nil {
 			return err
 		}
 	}
@@ -110,8 +109,9 @@ func (c chapter) run(ctx context.Context, clientset kubernetes.Interface) error 
 	if len(c.queries) > 0 {
 		return nil
 	}
-	if prompt.Interactive = term.IsTerminal(int(c.in.Fd())); prompt.Interactive {
-		c.line("KEYS", "name, namespace, node, image, owner, label, each as key=value; Ctrl-D ends")
+	if term.IsTerminal(int(c.in.Fd())) {
+		prompt.Terminal = c.terminal
+		c.out.Line("KEYS", "name, namespace, node, image, owner, label, each as key=value; Ctrl-D ends")
 	}
 	return prompt.Run(ctx, c.in)
 }

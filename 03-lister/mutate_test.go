@@ -13,6 +13,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
+
+	"example.com/client-go-workbook/internal/program"
 )
 
 // TestMutationDetector runs mutate in a process of its own: the detector is switched on where client-go is
@@ -21,7 +23,7 @@ func TestMutationDetector(t *testing.T) {
 	if mutation := os.Getenv("MUTATE"); mutation != "" {
 		synctest.Test(t, func(t *testing.T) { // its clock skips the seconds between two comparisons
 			pods := startCache(t, t.Context(), fake.NewClientset(newPod("x/a image=nginx:1")))
-			if err := mutate(t.Context(), pods, mutation == "copy", printer{os.Stdout}); err != nil {
+			if err := mutate(t.Context(), pods, mutation == "copy", program.NewPrinter(os.Stdout)); err != nil {
 				t.Error(err)
 			}
 		})
@@ -71,7 +73,7 @@ func TestMutationDetector(t *testing.T) {
 }
 
 func TestNothingToMutate(t *testing.T) {
-	if err := mutate(t.Context(), newCache(t), false, printer{&bytes.Buffer{}}); err == nil || !strings.Contains(err.Error(), "no pod") {
+	if err := mutate(t.Context(), newCache(t), false, program.NewPrinter(&bytes.Buffer{})); err == nil || !strings.Contains(err.Error(), "no pod") {
 		t.Errorf("got error %v, want one that says that there is no pod", err)
 	}
 }

@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
+
+	"example.com/client-go-workbook/internal/program"
 )
 
 // BenchmarkQueue takes the names of 100 pods through the bare queue (Add, Get, Done), and through what this
@@ -43,7 +45,7 @@ func BenchmarkQueue(b *testing.B) {
 		retries := newBackoff()
 		queue := newQueue(retries, name)
 		b.Cleanup(queue.ShutDown)
-		out := &printer{out: io.Discard}
+		out := program.NewPrinter(io.Discard)
 		handler := podHandler(out, queue)
 		c := NewController(queue, indexer, nil, retries, out)
 		return func() {

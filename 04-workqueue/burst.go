@@ -60,7 +60,7 @@ func (b *burst) version() string {
 }
 
 // run makes the updates, waits until the last one was synced, and prints the counts.
-func (b *burst) run(ctx context.Context, clientset kubernetes.Interface, out *printer) error {
+func (b *burst) run(ctx context.Context, clientset kubernetes.Interface, out *program.Printer) error {
 	if b.version() == "" {
 		return program.Usagef("there is no pod %s among the watched ones: name another with --burst-key", b.key)
 	}
@@ -92,6 +92,6 @@ func (b *burst) run(ctx context.Context, clientset kubernetes.Interface, out *pr
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	out.line("BURST", "%d updates of %s in %s made %d sync(s), never more than %d at once", b.updates, b.key, took.Round(time.Millisecond), b.syncs, b.atOnce)
+	out.Line("BURST", "%d updates of %s in %s made %d sync(s), never more than %d at once", b.updates, b.key, took.Round(time.Millisecond), b.syncs, b.atOnce)
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
+	"example.com/client-go-workbook/internal/program"
 	"example.com/client-go-workbook/internal/testcluster"
 )
 
@@ -80,7 +81,7 @@ func TestDeletedWhileAway(t *testing.T) {
 func TestForbidden(t *testing.T) {
 	config := testcluster.Config(t)
 	clientset := kubernetes.NewForConfigOrDie(testcluster.AsUser(config, "nobody"))
-	c := chapter{selection: selection{namespace: "default", labels: labels.Everything()}, out: &printer{out: &output{}}, workers: 1, drainFor: time.Second}
+	c := chapter{selection: selection{namespace: "default", labels: labels.Everything()}, out: program.NewPrinter(&output{}), workers: 1, drainFor: time.Second}
 	if err := c.run(t.Context(), clientset); !apierrors.IsForbidden(err) {
 		t.Errorf("run = %v, want a refusal", err)
 	}

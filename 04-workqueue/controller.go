@@ -12,6 +12,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
+
+	"example.com/client-go-workbook/internal/program"
 )
 
 // maxRetries is how often a key that fails is tried again. The attempts come after 5, 10, 20, 40 and 80 ms.
@@ -27,14 +29,14 @@ type Controller struct {
 	syncHandler func(cache.ObjectName) error // syncToStdout, with what the flags put around it
 	backoff     *backoff
 	drainFor    time.Duration
-	out         *printer
+	out         *program.Printer
 
 	working atomic.Int32 // keys in workers' hands
 	giveUp  atomic.Bool  // workers name keys instead of syncing them
 }
 
 // NewController returns a controller whose informer is still to be started.
-func NewController(queue workqueue.TypedRateLimitingInterface[cache.ObjectName], indexer cache.Indexer, informer cache.ResourceEventHandlerRegistration, b *backoff, out *printer) *Controller {
+func NewController(queue workqueue.TypedRateLimitingInterface[cache.ObjectName], indexer cache.Indexer, informer cache.ResourceEventHandlerRegistration, b *backoff, out *program.Printer) *Controller {
 	c := &Controller{indexer: indexer, queue: queue, informer: informer, backoff: b, drainFor: 20 * time.Second, out: out}
 	c.syncHandler = c.syncToStdout
 	return c
@@ -76,7 +78,7 @@ func (c *Controller) processNextItem(ctx context.Context) bool {
 	defer c.queue.Done(key)
 	if c.giveUp.Load() {
 		c.queue.Forget(key)
-		c.out.line("LEFT", "%s was queued", key)
+		c.out.Line("LEFT", "%s was queued", key)
 		return true
 	}
 
@@ -96,11 +98,11 @@ func (c *Controller) syncToStdout(key cache.ObjectName) error {
 		return fmt.Errorf("looking up %s: %w", key, err)
 	}
 	if !exists {
-		c.out.print("Pod ", name, " does not exist anymore")
+		c.out.Print("Pod ", name, " does not exist anymore")
 		return nil
 	}
 	// Deleted and made again under the same name it would look the same: who must tell compares UIDs.
-	c.out.print("Sync/Add/Update for Pod ", object.(*corev1.Pod).Name)
+	c.out.Print("Sync/Add/Update for Pod ", object.(*corev1.Pod).Name)
 	return nil
 }
 
@@ -114,12 +116,12 @@ func (c *Controller) handleErr(ctx context.Context, err error, key cache.ObjectN
 	if attempt > maxRetries {
 		// Without Forget the key's next event would begin with the longest delay, and drop it at the first failure.
 		c.queue.Forget(key)
-		c.out.line("DROPPED", "%s after attempt %d: %v", key, attempt, err)
+		c.out.Line("DROPPED", "%s after attempt %d: %v", key, attempt, err)
 		utilruntime.HandleErrorWithContext(ctx, err, "Dropping pod out of the queue", "pod", key)
 		return
 	}
 	c.queue.AddRateLimited(key)
 	if !c.queue.ShuttingDown() { // else it is not added, and drain names it
-		c.out.line("RETRY", "%s attempt %d failed, next in %s: %v", key, attempt, c.backoff.delay(key).Round(time.Millisecond), err)
+		c.out.Line("RETRY", "%s attempt %d failed, next in %s: %v", key, attempt, c.backoff.delay(key).Round(time.Millisecond), err)
 	}
 }

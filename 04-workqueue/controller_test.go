@@ -25,6 +25,8 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/textlogger"
+
+	"example.com/client-go-workbook/internal/program"
 )
 
 // output is what a controller prints. Handlers and workers write at the same time.
@@ -76,7 +78,7 @@ func newTestController(sync func(cache.ObjectName) error, queueName string) (*Co
 	out := &output{}
 	retries := newBackoff()
 	queue := workqueue.NewTypedRateLimitingQueueWithConfig(retries, workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{Name: queueName})
-	c := NewController(queue, cache.NewIndexer(cache.MetaNamespaceKeyFunc, nil), synced{}, retries, &printer{out: out})
+	c := NewController(queue, cache.NewIndexer(cache.MetaNamespaceKeyFunc, nil), synced{}, retries, program.NewPrinter(out))
 	if sync != nil {
 		c.syncHandler = sync
 	}
@@ -379,7 +381,7 @@ DRAINED    all workers are done
 					if strings.HasPrefix(key.Name, "failing") {
 						return errors.New("no luck")
 					}
-					c.out.line("SYNCED", "%s", key.Name)
+					c.out.Line("SYNCED", "%s", key.Name)
 					return nil
 				}
 				var group sync.WaitGroup

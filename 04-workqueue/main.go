@@ -30,13 +30,10 @@ import (
 
 func main() {
 	p := program.New("04-workqueue")
-	c := chapter{selection: selection{labels: labels.Everything()}, out: &printer{out: &p.Stdout}, workers: 1}
+	c := chapter{selection: selection{labels: labels.Everything()}, out: p.Out, workers: 1}
 	p.Flags.StringVarP(&c.namespace, "namespace", "n", "", "namespace to watch (default: all)")
-	p.Flags.FuncP("selector", "l", "label selector, such as app=nginx", func(value string) (err error) {
-		c.labels, err = labels.Parse(value)
-		return err
-	})
-	p.Flags.Func("workers", "how many pods to sync at once (default 1)", atLeastOne(&c.workers))
+	p.Flags.FuncP("selector", "l", "label selector, such as app=nginx", program.LabelSelector(&c.labels))
+	p.Flags.Func("workers", "how many pods to sync at once (default 1)", program.AtLeastOne(&c.workers))
 	p.Flags.DurationVar(&c.drainFor, "drain", 20*time.Second, "how long to go on with queued pods after SIGTERM or Ctrl-C")
 	p.Flags.Func("metrics", "serve the queue's metrics to Prometheus at this address, such as 127.0.0.1:8080", func(value string) (err error) {
 		// Already here: a port that is taken should stop the program before it has begun with anything.
@@ -46,9 +43,9 @@ func main() {
 	c.burst.key = cache.NewObjectName("nginx", "nginx-1")
 	p.Flags.Func("burst", "update a pod so many times, as fast as the server takes it", func(value string) error {
 		p.Writes()
-		return atLeastOne(&c.burst.updates)(value)
+		return program.AtLeastOne(&c.burst.updates)(value)
 	})
-	p.Flags.Func("burst-key", "the pod that --burst updates (default nginx/nginx-1)", parseName(&c.burst.key))
+	p.Flags.Func("burst-key", "the pod that --burst updates (default nginx/nginx-1)", program.ObjectName(&c.burst.key))
 	p.Flags.DurationVar(&c.trouble.work, "work", 0, "break it: let each sync take this time")
 	p.Flags.Func("fail-rate", "break it: let this share of the syncs fail, from 0 to 1", func(value string) (err error) {
 		c.trouble.failRate, err = strconv.ParseFloat(value, 64)
@@ -57,7 +54,7 @@ func main() {
 		}
 		return nil
 	})
-	p.Flags.Func("fail-key", "break it: let each sync of this pod fail, such as nginx/nginx-1", parseName(&c.trouble.failKey))
+	p.Flags.Func("fail-key", "break it: let each sync of this pod fail, such as nginx/nginx-1", program.ObjectName(&c.trouble.failKey))
 
 	p.Run(func(ctx context.Context, config *rest.Config) error {
 		clientset, err := kubernetes.NewForConfig(config)
@@ -74,7 +71,7 @@ func main() {
 // chapter is what the flags ask for.
 type chapter struct {
 	selection
-	out      *printer
+	out      *program.Printer
 	workers  int
 	drainFor time.Duration
 	metrics  net.Listener // nil measures nothing
@@ -93,7 +90,7 @@ func (c *chapter) run(ctx context.Context, clientset kubernetes.Interface) error
 		stopInforming()    // ends the informer,
 		factory.Shutdown() // which waits for it
 	}()
-	if err := handleWatchErrors(factory, c.out, cancel); err != nil {
+	if err := handleWatchErrors(c.out, cancel, factory.Core().V1().Pods().Informer()); err != nil {
 		return err
 	}
 	retries := newBackoff()
@@ -101,7 +98,7 @@ func (c *chapter) run(ctx context.Context, clientset kubernetes.Interface) error
 	if c.metrics != nil {
 		queueConfig.Name = queueName // a queue without a name is not measured
 		defer serveMetrics(c.metrics)()
-		c.out.line("METRICS", "http://%s/metrics", c.metrics.Addr())
+		c.out.Line("METRICS", "http://%s/metrics", c.metrics.Addr())
 	}
 	queue := workqueue.NewTypedRateLimitingQueueWithConfig(retries, queueConfig)
 	informer := factory.Core().V1().Pods().TypedInformer()
@@ -127,34 +124,14 @@ func (c *chapter) run(ctx context.Context, clientset kubernetes.Interface) error
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		controller.Run(ctx, c.workers)
-		return refusal(ctx)
+		return deniedCause(ctx)
 	})
 	if c.burst.updates > 0 && cache.WaitFor(ctx, "", handled.HasSyncedChecker()) {
 		group.Go(func() error { return c.burst.run(ctx, clientset, c.out) })
 	}
 	err = group.Wait()
 	if c.metrics != nil {
-		c.out.line("METRICS", "%s", metricsSummary(queueName))
+		c.out.Line("METRICS", "%s", metricsSummary(queueName))
 	}
 	return err
-}
-
-func atLeastOne(n *int) func(string) error {
-	return func(value string) (err error) {
-		*n, err = strconv.Atoi(value)
-		if err != nil || *n < 1 {
-			return errors.New("it takes a number, 1 or more")
-		}
-		return nil
-	}
-}
-
-func parseName(name *cache.ObjectName) func(string) error {
-	return func(value string) (err error) {
-		*name, err = cache.ParseObjectName(value)
-		if err == nil && name.Namespace == "" {
-			err = errors.New("it takes NAMESPACE/NAME")
-		}
-		return err
-	}
 }

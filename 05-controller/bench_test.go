@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 
+	"example.com/client-go-workbook/internal/program"
 	"example.com/client-go-workbook/internal/testcluster"
 )
 
@@ -39,7 +40,7 @@ func BenchmarkQPS(b *testing.B) {
 				ended := make(chan error, 1)
 				start := time.Now()
 				go func() {
-					ended <- run(ctx, config, settings{namespace: namespace, workers: 10, qps: qps, leaseDuration: 15 * time.Second}, &printer{out: out})
+					ended <- run(ctx, config, settings{namespace: namespace, workers: 10, qps: qps, leaseDuration: 15 * time.Second}, program.NewPrinter(out))
 				}()
 				err := wait.PollUntilContextTimeout(b.Context(), 5*time.Millisecond, 5*time.Minute, true, func(context.Context) (bool, error) {
 					return out.count("CREATED") == objects || len(ended) > 0, nil

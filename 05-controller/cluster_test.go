@@ -24,6 +24,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"example.com/client-go-workbook/internal/program"
 	"example.com/client-go-workbook/internal/testcluster"
 )
 
@@ -108,7 +109,7 @@ func start(t *testing.T, config *rest.Config, namespace string, change func(*set
 	var err error
 	go func() {
 		defer close(ended)
-		err = run(ctx, config, s, &printer{out: out})
+		err = run(ctx, config, s, program.NewPrinter(out))
 	}()
 	wait := func() error {
 		<-ended

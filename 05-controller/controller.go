@@ -81,7 +81,7 @@ func (c *Controller) processNextItem(ctx context.Context) bool {
 	defer c.queue.Done(key)
 	if ctx.Err() != nil {
 		c.queue.Forget(key)
-		c.out.line("LEFT", "%s was queued", key)
+		c.out.Line("LEFT", "%s was queued", key)
 		return true
 	}
 
@@ -118,7 +118,7 @@ func (c *Controller) handleErr(err error, key cache.ObjectName) {
 		delay := c.staleBackoff.When(key)
 		c.queue.AddAfter(key, delay)
 		if apierrors.IsConflict(err) {
-			c.out.line("AGAIN", "%s in %s: %v", key, delay, err)
+			c.out.Line("AGAIN", "%s in %s: %v", key, delay, err)
 		}
 	default:
 		c.queue.AddRateLimited(key)
@@ -126,6 +126,6 @@ func (c *Controller) handleErr(err error, key cache.ObjectName) {
 			return // it is not added, and drain names it
 		}
 		attempt, delay := c.queue.NumRequeues(key), c.backoff.delay(key).Round(time.Millisecond)
-		c.out.line("RETRY", "%s attempt %d failed, next in %s: %v", key, attempt, delay, err)
+		c.out.Line("RETRY", "%s attempt %d failed, next in %s: %v", key, attempt, delay, err)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"example.com/client-go-workbook/internal/fence"
+	"example.com/client-go-workbook/internal/program"
 )
 
 // leaseName is the name of the Lease that tells which process leads.
@@ -30,7 +31,7 @@ type election struct {
 	duration  time.Duration // how long a lease lasts: a dead leader's work is left for that time
 	fence     *fence.Fence  // stops the writes of a process that may no longer lead
 	watchdog  *leaderelection.HealthzAdaptor
-	out       *printer
+	out       *program.Printer
 }
 
 // run waits until this process leads, calls lead, and gives the lease back when lead has returned, not earlier.
@@ -78,9 +79,9 @@ func (e election) run(ctx context.Context, lead func(ctx, leased context.Context
 			OnStoppedLeading: func() {},
 			OnNewLeader: func(identity string) {
 				if identity == lock.Identity() {
-					e.out.line("LEADER", "this process")
+					e.out.Line("LEADER", "this process")
 				} else {
-					e.out.line("WAITING", "while %s leads", identity)
+					e.out.Line("WAITING", "while %s leads", identity)
 				}
 			},
 		},

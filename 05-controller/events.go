@@ -9,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
+
+	"example.com/client-go-workbook/internal/program"
 )
 
 // problem is an error that no retry mends: a person has to.
@@ -24,7 +26,7 @@ func (p *problem) Error() string { return p.text }
 // teller tells people what the controller does, by events, which `kubectl describe` shows, and on stdout.
 type teller struct {
 	recorder record.EventRecorder
-	out      *printer
+	out      *program.Printer
 	writes   atomic.Int64
 
 	mu   sync.Mutex
@@ -34,7 +36,7 @@ type teller struct {
 // wrote tells of a write. Nothing is told of a reconcile without one.
 func (t *teller) wrote(configMap *corev1.ConfigMap, word, deployment, what string) {
 	t.writes.Add(1)
-	t.out.line(word, "Deployment %s/%s for ConfigMap %s: %s", configMap.Namespace, deployment, configMap.Name, what)
+	t.out.Line(word, "Deployment %s/%s for ConfigMap %s: %s", configMap.Namespace, deployment, configMap.Name, what)
 	reason := word[:1] + strings.ToLower(word[1:])
 	t.recorder.Eventf(configMap, corev1.EventTypeNormal, reason, "Deployment %s: %s", deployment, what)
 }
@@ -48,7 +50,7 @@ func (t *teller) stuck(key cache.ObjectName, p *problem) {
 		return
 	}
 	t.told[key] = text
-	t.out.line("STUCK", "ConfigMap %s: %s: %s", key, p.reason, p.text)
+	t.out.Line("STUCK", "ConfigMap %s: %s: %s", key, p.reason, p.text)
 	t.recorder.Event(p.about, corev1.EventTypeWarning, p.reason, p.text)
 }
 

@@ -1,10 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"io"
-	"strings"
-
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	appsinformers "k8s.io/client-go/informers/apps/v1"
@@ -12,11 +8,6 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 )
-
-// printer prints what happens to objects.
-type printer struct {
-	out io.Writer
-}
 
 // configMapHandler puts the names of ConfigMaps into the queue.
 func configMapHandler(queue workqueue.TypedInterface[cache.ObjectName]) cache.TypedResourceEventHandler[*corev1.ConfigMap] {
@@ -47,11 +38,4 @@ func deploymentHandler(queue workqueue.TypedInterface[cache.ObjectName]) cache.T
 			}
 		},
 	}
-}
-
-// line prints what happened, in one word, and to what: on one line, and in one Write, so that the workers' lines don't
-// mix.
-func (p *printer) line(word, format string, args ...any) {
-	text := strings.ReplaceAll(strings.TrimSpace(fmt.Sprintf(format, args...)), "\n", " ")
-	fmt.Fprintf(p.out, "%-10s %s\n", word, text)
 }

@@ -10,9 +10,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"net"
-	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -38,7 +36,7 @@ func main() {
 	s := settings{workers: 2, slowRetry: 30 * time.Second, leaseDuration: 15 * time.Second}
 	p.Flags.StringVarP(&s.namespace, "namespace", "n", "", "namespace to watch (default: all)")
 	p.Flags.DurationVar(&s.resync, "resync", 0, "hand every object in the store to the handlers again after this time (0: never)")
-	p.Flags.Func("workers", "how many ConfigMaps to sync at once (default 2)", atLeastOne(&s.workers))
+	p.Flags.Func("workers", "how many ConfigMaps to sync at once (default 2)", program.AtLeastOne(&s.workers))
 	p.Flags.DurationVar(&s.drainFor, "drain", 20*time.Second, "how long to go on with queued ConfigMaps after SIGTERM or Ctrl-C")
 	p.Flags.Float32Var(&s.qps, "qps", 0, "let the controller make no more requests a second than this (0: no limit)")
 	p.Flags.BoolVar(&s.leaderElect, "leader-elect", false, "work only while no other process does, by a Lease in the watched namespace (or default)")
@@ -48,12 +46,12 @@ func main() {
 		s.listener, err = net.Listen("tcp", value)
 		return err
 	})
-	out := &printer{out: &p.Stdout}
+	out := p.Out
 	p.Run(func(ctx context.Context, config *rest.Config) error {
 		if err := run(ctx, config, s, out); err != nil {
 			return err
 		}
-		out.line("REQUESTS", "%d in all", p.Wire.Requests())
+		out.Line("REQUESTS", "%d in all", p.Wire.Requests())
 		return nil
 	})
 }
@@ -71,7 +69,7 @@ type settings struct {
 	listener      net.Listener
 }
 
-func run(ctx context.Context, config *rest.Config, s settings, out *printer) error {
+func run(ctx context.Context, config *rest.Config, s settings, out *program.Printer) error {
 	if s.qps < 0 {
 		return program.Usagef("--qps takes a number from 0")
 	}
@@ -155,14 +153,14 @@ func run(ctx context.Context, config *rest.Config, s settings, out *printer) err
 		defer serve(s.listener, watchdog.Check, func() bool {
 			return configMaps.HasSynced() && deployments.HasSynced()
 		})()
-		out.line("LISTENING", "http://%s", s.listener.Addr())
+		out.Line("LISTENING", "http://%s", s.listener.Addr())
 	}
 
 	wishes.StartWithContext(informing)
 	world.StartWithContext(informing)
 	if !s.leaderElect {
 		controller.Run(ctx, context.WithoutCancel(ctx), s.workers)
-		return refusal(ctx)
+		return deniedCause(ctx)
 	}
 	e := election{config: leaseConfig, fence: writes, namespace: s.namespace, duration: s.leaseDuration, watchdog: watchdog, out: out}
 	if e.namespace == "" {
@@ -171,15 +169,5 @@ func run(ctx context.Context, config *rest.Config, s settings, out *printer) err
 	if err := e.run(ctx, func(ctx, leased context.Context) { controller.Run(ctx, leased, s.workers) }); err != nil {
 		return err
 	}
-	return refusal(ctx)
-}
-
-func atLeastOne(n *int) func(string) error {
-	return func(value string) (err error) {
-		*n, err = strconv.Atoi(value)
-		if err != nil || *n < 1 {
-			return errors.New("it takes a number, 1 or more")
-		}
-		return nil
-	}
+	return deniedCause(ctx)
 }

@@ -22,6 +22,7 @@ import (
 	"k8s.io/klog/v2/textlogger"
 
 	"example.com/client-go-workbook/internal/consistency"
+	"example.com/client-go-workbook/internal/program"
 )
 
 // TestStaleLookIsNoSuccess shows that a key's failures are counted on after a look at a late store.
@@ -31,7 +32,7 @@ func TestStaleLookIsNoSuccess(t *testing.T) {
 		retries, out := newBackoff(), &output{}
 		queue := workqueue.NewTypedRateLimitingQueueWithConfig(retries, workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{})
 		defer queue.ShutDown()
-		c := &Controller{queue: queue, backoff: retries, staleBackoff: consistency.NewBackoff(), teller: teller{out: &printer{out: out}}}
+		c := &Controller{queue: queue, backoff: retries, staleBackoff: consistency.NewBackoff(), teller: teller{out: program.NewPrinter(out)}}
 		for _, err := range []error{errors.New("no"), consistency.ErrStale, errors.New("no")} {
 			c.handleErr(err, key)
 		}
@@ -88,7 +89,7 @@ func TestWhatBecomesOfErrors(t *testing.T) {
 				out := &output{}
 				recorder := record.NewFakeRecorder(100)
 				c := &Controller{queue: queue, backoff: retries, staleBackoff: consistency.NewBackoff(), drainFor: time.Second,
-					teller: teller{recorder: recorder, out: &printer{out: out}, told: map[cache.ObjectName]string{}}}
+					teller: teller{recorder: recorder, out: program.NewPrinter(out), told: map[cache.ObjectName]string{}}}
 				syncs := 0
 				c.syncHandler = func(context.Context, cache.ObjectName) error {
 					syncs++

@@ -7,6 +7,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"example.com/client-go-workbook/internal/program"
 	"example.com/client-go-workbook/internal/testcluster"
 )
 
@@ -44,7 +45,7 @@ func TestRights(t *testing.T) {
 func TestWithoutRights(t *testing.T) {
 	config := testcluster.Config(t)
 	s := settings{namespace: testcluster.Namespace(t, config), workers: 2, leaseDuration: 15 * time.Second}
-	if err := run(t.Context(), testcluster.AsUser(config, "nobody"), s, &printer{out: &output{}}); !apierrors.IsForbidden(err) {
+	if err := run(t.Context(), testcluster.AsUser(config, "nobody"), s, program.NewPrinter(&output{})); !apierrors.IsForbidden(err) {
 		t.Errorf("run: %v, want Forbidden", err)
 	}
 }

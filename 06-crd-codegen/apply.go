@@ -170,7 +170,7 @@ func (c *Controller) canAdopt(ctx context.Context, d *dbv1alpha1.DatabaseManager
 // wrote reports a write: to people, and to the next sync, which has to see it.
 func (k childKind[O, A]) wrote(c *Controller, d *dbv1alpha1.DatabaseManager, applied O, word string) error {
 	c.writes.Add(1)
-	c.out.line(word, "%s %s/%s for DatabaseManager %s", k.kind, applied.GetNamespace(), applied.GetName(), d.Name)
+	c.out.Line(word, "%s %s/%s for DatabaseManager %s", k.kind, applied.GetNamespace(), applied.GetName(), d.Name)
 	if applied.GetLabels()[managedByLabel] != fieldManager {
 		return labelChanged{kind: k.kind, name: applied.GetName()}
 	}

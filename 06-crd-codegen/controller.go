@@ -23,6 +23,7 @@ import (
 	dbinformers "example.com/client-go-workbook/06-crd-codegen/pkg/generated/informers/externalversions"
 	dblisters "example.com/client-go-workbook/06-crd-codegen/pkg/generated/listers/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/internal/consistency"
+	"example.com/client-go-workbook/internal/program"
 )
 
 // Controller makes what each DatabaseManager asks for, and keeps it so.
@@ -44,7 +45,7 @@ type Controller struct {
 	slowRetry    time.Duration // for what a person must mend elsewhere
 	drainFor     time.Duration
 	recorder     record.EventRecorder
-	out          *printer
+	out          *program.Printer
 
 	working atomic.Int32 // keys in workers' hands
 	syncs   atomic.Int64
@@ -58,7 +59,7 @@ func NewController(
 	childInformers informers.SharedInformerFactory,
 	databaseInformers dbinformers.SharedInformerFactory,
 	recorder record.EventRecorder,
-	out *printer,
+	out *program.Printer,
 ) (*Controller, error) {
 	informer := databaseInformers.Coolops().V1alpha1().DatabaseManagers()
 	retries := newBackoff()
@@ -147,7 +148,7 @@ func (c *Controller) processNextItem(ctx context.Context) bool {
 	defer c.queue.Done(key)
 	if ctx.Err() != nil {
 		c.queue.Forget(key)
-		c.out.line("LEFT", "%s was queued", key)
+		c.out.Line("LEFT", "%s was queued", key)
 		return true
 	}
 
@@ -181,7 +182,7 @@ func (c *Controller) handleErr(err error, key cache.ObjectName) {
 		delay := c.staleBackoff.When(key)
 		c.queue.AddAfter(key, delay)
 		if apierrors.IsConflict(err) {
-			c.out.line("AGAIN", "%s in %s: %v", key, delay, err)
+			c.out.Line("AGAIN", "%s in %s: %v", key, delay, err)
 		}
 	default:
 		c.queue.AddRateLimited(key)
@@ -189,6 +190,6 @@ func (c *Controller) handleErr(err error, key cache.ObjectName) {
 			return // it is not added, and drain names it
 		}
 		attempt, delay := c.queue.NumRequeues(key), c.backoff.delay(key).Round(time.Millisecond)
-		c.out.line("RETRY", "%s attempt %d failed, next in %s: %s", key, attempt, delay, oneLine(err.Error()))
+		c.out.Line("RETRY", "%s attempt %d failed, next in %s: %s", key, attempt, delay, oneLine(err.Error()))
 	}
 }

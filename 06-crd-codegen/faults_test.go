@@ -28,6 +28,7 @@ import (
 
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/internal/cutter"
+	"example.com/client-go-workbook/internal/program"
 	"example.com/client-go-workbook/internal/testcluster"
 )
 
@@ -129,7 +130,7 @@ func beController() error {
 			return err
 		}
 	}
-	return run(ctx, config, s, &printer{out: os.Stdout})
+	return run(ctx, config, s, program.NewPrinter(os.Stdout))
 }
 
 // process is a controller that runs as a process.

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"io"
 	"strings"
 
 	"k8s.io/client-go/tools/cache"
@@ -11,11 +9,6 @@ import (
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	dbinformers "example.com/client-go-workbook/06-crd-codegen/pkg/generated/informers/externalversions/databasemanager/v1alpha1"
 )
-
-// printer prints what happens to objects.
-type printer struct {
-	out io.Writer
-}
 
 // databaseHandler puts the names of DatabaseManagers into the queue. With Add: AddRateLimited is for what has
 // failed, and makes a key wait longer each time.
@@ -49,11 +42,4 @@ func (k childKind[O, A]) childHandler(databases cache.TypedIndexer[*dbv1alpha1.D
 		UpdateFunc: func(_, child O) { enqueueOwners(cache.NewObjectName(child.GetNamespace(), child.GetName())) },
 		DeleteFunc: func(deleted cache.DeletedObject[O]) { enqueueOwners(deleted.GetObjectName()) },
 	}
-}
-
-// line prints what happened, in one word, and to what: on one line, and in one Write, so that the workers' lines don't
-// mix.
-func (p *printer) line(word, format string, args ...any) {
-	text := strings.ReplaceAll(strings.TrimSpace(fmt.Sprintf(format, args...)), "\n", " ")
-	fmt.Fprintf(p.out, "%-10s %s\n", word, text)
 }

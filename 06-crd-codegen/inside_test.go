@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned"
+	"example.com/client-go-workbook/internal/program"
 )
 
 // startController runs a controller that the test can look into, until the test ends or stop is called. It prints to
@@ -23,7 +24,7 @@ func startController(t testing.TB, client kubernetes.Interface, databases versio
 	ctx, cancel := context.WithCancel(context.Background())
 	databaseInformers := newDatabaseFactory(databases, selection{namespace: namespace, labels: labels.Everything()})
 	childInformers := newFactory(client, selection{namespace: namespace, labels: labels.SelectorFromSet(labels.Set{managedByLabel: fieldManager})})
-	c, err := NewController(client, databases, childInformers, databaseInformers, &record.FakeRecorder{}, &printer{out: out})
+	c, err := NewController(client, databases, childInformers, databaseInformers, &record.FakeRecorder{}, program.NewPrinter(out))
 	if err != nil {
 		t.Fatal(err)
 	}

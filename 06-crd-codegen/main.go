@@ -13,9 +13,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"net"
-	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -41,7 +39,7 @@ func main() {
 	s := settings{workers: 5, leaseDuration: 15 * time.Second}
 	p.Flags.StringVarP(&s.namespace, "namespace", "n", "", "namespace to watch (default: all)")
 	p.Flags.DurationVar(&s.resync, "resync", 0, "hand every object in the store to the handlers again after this time (0: never)")
-	p.Flags.Func("workers", "how many DatabaseManagers to sync at once (default 5)", atLeastOne(&s.workers))
+	p.Flags.Func("workers", "how many DatabaseManagers to sync at once (default 5)", program.AtLeastOne(&s.workers))
 	p.Flags.DurationVar(&s.drainFor, "drain", 20*time.Second, "how long to go on with queued DatabaseManagers after SIGTERM or Ctrl-C")
 	p.Flags.BoolVar(&s.leaderElect, "leader-elect", false, "work only while no other process does, by a Lease in the watched namespace (or default)")
 	p.Flags.Func("lease-duration", "how long others wait for a leader that has died, in whole seconds (default 15s)", fence.LeaseDuration(&s.leaseDuration))
@@ -50,12 +48,12 @@ func main() {
 		s.listener, err = net.Listen("tcp", value)
 		return err
 	})
-	out := &printer{out: &p.Stdout}
+	out := p.Out
 	p.Run(func(ctx context.Context, config *rest.Config) error {
 		if err := run(ctx, config, s, out); err != nil {
 			return err
 		}
-		out.line("REQUESTS", "%d in all", p.Wire.Requests())
+		out.Line("REQUESTS", "%d in all", p.Wire.Requests())
 		return nil
 	})
 }
@@ -71,7 +69,7 @@ type settings struct {
 	listener      net.Listener
 }
 
-func run(ctx context.Context, config *rest.Config, s settings, out *printer) error {
+func run(ctx context.Context, config *rest.Config, s settings, out *program.Printer) error {
 	ctx = program.WithoutBodies(ctx) // in some of them is a password
 	leaseConfig, writes := config, &fence.Fence{}
 	if s.leaderElect {
@@ -132,14 +130,14 @@ func run(ctx context.Context, config *rest.Config, s settings, out *printer) err
 			}
 			return true
 		})()
-		out.line("LISTENING", "http://%s", s.listener.Addr())
+		out.Line("LISTENING", "http://%s", s.listener.Addr())
 	}
 
 	databaseInformers.StartWithContext(informing)
 	childInformers.StartWithContext(informing)
 	if !s.leaderElect {
 		controller.Run(ctx, context.WithoutCancel(ctx), s.workers)
-		return refusal(ctx)
+		return deniedCause(ctx)
 	}
 	e := election{config: leaseConfig, fence: writes, namespace: s.namespace, duration: s.leaseDuration, watchdog: watchdog, out: out}
 	if e.namespace == "" {
@@ -148,15 +146,5 @@ func run(ctx context.Context, config *rest.Config, s settings, out *printer) err
 	if err := e.run(ctx, func(ctx, leased context.Context) { controller.Run(ctx, leased, s.workers) }); err != nil {
 		return err
 	}
-	return refusal(ctx)
-}
-
-func atLeastOne(n *int) func(string) error {
-	return func(value string) (err error) {
-		*n, err = strconv.Atoi(value)
-		if err != nil || *n < 1 {
-			return errors.New("it takes a number, 1 or more")
-		}
-		return nil
-	}
+	return deniedCause(ctx)
 }

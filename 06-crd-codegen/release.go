@@ -85,6 +85,6 @@ func (c *Controller) updateFinalizers(ctx context.Context, d *dbv1alpha1.Databas
 	}
 	c.writes.Add(1)
 	c.consistency.WroteAt(cache.MetaObjectToName(d), c.databaseStore, updated.ResourceVersion)
-	c.out.line(word, "DatabaseManager %s/%s by finalizer %s", d.Namespace, d.Name, finalizer)
+	c.out.Line(word, "DatabaseManager %s/%s by finalizer %s", d.Namespace, d.Name, finalizer)
 	return updated, nil
 }

@@ -26,6 +26,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
+	"example.com/client-go-workbook/internal/program"
 	"example.com/client-go-workbook/internal/testcluster"
 )
 
@@ -118,7 +119,7 @@ func permissions(t *testing.T) (rules []rbacv1.PolicyRule) {
 func TestRightMissing(t *testing.T) {
 	w := newWorld(t)
 	config, _ := testcluster.AsRole(t, w.config, w.namespace, without(t, "services", "list", "watch"))
-	err := run(t.Context(), config, settings{namespace: w.namespace, workers: 2, leaseDuration: 15 * time.Second}, &printer{out: &buffer{}})
+	err := run(t.Context(), config, settings{namespace: w.namespace, workers: 2, leaseDuration: 15 * time.Second}, program.NewPrinter(&buffer{}))
 	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "services") {
 		t.Errorf("run: %v, want Forbidden, about services", err)
 	}
@@ -194,7 +195,7 @@ func TestSoakPermissions(t *testing.T) {
 				output, ended := &buffer{}, make(chan error, 1)
 				ctx, cancel := context.WithCancel(t.Context())
 				go func() {
-					ended <- run(ctx, config, settings{namespace: w.namespace, workers: 2, leaseDuration: 15 * time.Second}, &printer{out: output})
+					ended <- run(ctx, config, settings{namespace: w.namespace, workers: 2, leaseDuration: 15 * time.Second}, program.NewPrinter(output))
 				}()
 				w.make("example", func(s *dbv1alpha1.DatabaseManagerSpec) {
 					s.StorageSize, s.Replicas, s.DeletionPolicy = new(resource1Gi), new(int32(0)), dbv1alpha1.DeletionPolicyRetain

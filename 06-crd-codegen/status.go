@@ -173,7 +173,7 @@ func (c *Controller) applyStatus(ctx context.Context, d *dbv1alpha1.DatabaseMana
 	c.writes.Add(1)
 	c.consistency.WroteAt(cache.MetaObjectToName(d), c.databaseStore, made.ResourceVersion)
 
-	c.out.line("STATUS", "%s/%s Ready=%s %s: %s", d.Namespace, d.Name, ready.Status, ready.Reason, ready.Message)
+	c.out.Line("STATUS", "%s/%s Ready=%s %s: %s", d.Namespace, d.Name, ready.Status, ready.Reason, ready.Message)
 	if before == nil || before.Status != ready.Status || before.Reason != ready.Reason {
 		level := corev1.EventTypeNormal
 		if ready.Status == metav1.ConditionFalse && ready.Reason != reasonPodsNotReady {

@@ -29,6 +29,7 @@ import (
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned"
 	"example.com/client-go-workbook/internal/consistency"
+	"example.com/client-go-workbook/internal/program"
 )
 
 // TestEveryErrorHasAReason writes a status for errors of all sorts. The server refuses a condition that the CRD's schema
@@ -37,7 +38,7 @@ func TestEveryErrorHasAReason(t *testing.T) {
 	w := newWorld(t)
 	client, databases := kubernetes.NewForConfigOrDie(w.config), versioned.NewForConfigOrDie(w.config)
 	c, err := NewController(client, databases, newFactory(client, selection{namespace: w.namespace, labels: labels.Everything()}),
-		newDatabaseFactory(databases, selection{namespace: w.namespace, labels: labels.Everything()}), &record.FakeRecorder{}, &printer{out: io.Discard})
+		newDatabaseFactory(databases, selection{namespace: w.namespace, labels: labels.Everything()}), &record.FakeRecorder{}, program.NewPrinter(io.Discard))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,6 +22,7 @@ import (
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned"
 	dbclient "example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned/typed/databasemanager/v1alpha1"
+	"example.com/client-go-workbook/internal/program"
 	"example.com/client-go-workbook/internal/testcluster"
 )
 
@@ -64,7 +65,7 @@ func (w *world) run(config *rest.Config, change ...func(*settings)) (output *buf
 	output = &buffer{}
 	var group sync.WaitGroup
 	group.Go(func() {
-		if err := run(ctx, config, s, &printer{out: output}); err != nil {
+		if err := run(ctx, config, s, program.NewPrinter(output)); err != nil {
 			w.Errorf("run: %v", err)
 		}
 	})

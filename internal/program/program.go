@@ -32,7 +32,8 @@ import (
 type Program struct {
 	Flags  *pflag.FlagSet
 	Wire   wire.Log // every request of the program
-	Stdout Stdout   // what the program prints goes here
+	Stdout Stdout   // of the process, or what takes its place in a test
+	Out    *Printer // prints on Stdout
 
 	connect  connect.Options
 	cutter   cutter.Cutter
@@ -43,15 +44,17 @@ type Program struct {
 // New returns the program of a chapter, for example "01-listwatch".
 func New(name string) *Program {
 	p := &Program{Flags: pflag.NewFlagSet(name, pflag.ContinueOnError)}
+	p.Out = NewPrinter(&p.Stdout)
 	p.Flags.SortFlags = false
 	p.connect.AddFlags(p.Flags)
 	p.Flags.DurationVar(&p.duration, "duration", 0, "stop after this time (0: at Ctrl-C)")
+	p.Flags.BoolVar(&p.Out.timestamps, "timestamps", false, "begin each line with the time of day")
 	p.Flags.BoolVar(&p.wire, "wire", false, "print each HTTP request")
 	p.cutter.AddFlags(p.Flags)
 	klogFlags := flag.NewFlagSet("", flag.ContinueOnError)
 	klog.InitFlags(klogFlags)
 	verbosity := pflag.PFlagFromGoFlag(klogFlags.Lookup("v"))
-	verbosity.Usage = "how much client-go logs to stderr (4 shows its retries, 8 its requests)"
+	verbosity.Usage = "how much client-go logs to stderr (4 shows its retries, 6 its requests, 8 their bodies)"
 	p.Flags.AddFlag(verbosity)
 	return p
 }
@@ -137,7 +140,7 @@ func (p *Program) main(ctx context.Context, args []string, stderr io.Writer, run
 		return err
 	}
 	if p.wire {
-		p.Wire.Out = &p.Stdout
+		p.Wire.Line = p.Out.Line
 	}
 	cluster.Config.Dial = p.cutter.Dial
 	greeting, err := cluster.Greet(ctx)
@@ -169,7 +172,7 @@ func unlessEnded(ctx context.Context, err error) error {
 	return err
 }
 
-// checkDurations returns a UsageError if a flag's duration is negative. Without it, --duration=-1s would mean "for ever".
+// checkDurations returns a UsageError if a flag's duration is negative. Without it, --duration=-1s would mean "without end".
 func (p *Program) checkDurations() (err error) {
 	p.Flags.Visit(func(f *pflag.Flag) {
 		if d, parseErr := p.Flags.GetDuration(f.Name); parseErr == nil && d < 0 && err == nil {

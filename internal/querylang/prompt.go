@@ -7,14 +7,16 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"example.com/client-go-workbook/internal/program"
 )
 
 // Prompt reads queries and has them answered. A query that can't be parsed is answered with what is wrong with it.
 type Prompt[Query any] struct {
-	Language    Language[Query]
-	Answer      func(Query) error
-	Out         io.Writer
-	Interactive bool // somebody types the queries, and sees them already
+	Language Language[Query]
+	Answer   func(Query) error
+	Out      *program.Printer
+	Terminal io.Writer // shows the prompt to a person who types the queries; nil if they come from elsewhere
 }
 
 // Run answers the queries that in has, one a line, until it or ctx ends.
@@ -34,8 +36,8 @@ func (p *Prompt[Query]) Run(ctx context.Context, in io.Reader) error {
 		scanErr = scanner.Err()
 	}()
 	for {
-		if p.Interactive {
-			fmt.Fprintf(p.Out, format, "QUERY", "")
+		if p.Terminal != nil {
+			fmt.Fprint(p.Terminal, "QUERY      ")
 		}
 		select {
 		case <-ctx.Done():
@@ -47,29 +49,26 @@ func (p *Prompt[Query]) Run(ctx context.Context, in io.Reader) error {
 				}
 				continue
 			}
-			if p.Interactive {
-				fmt.Fprintln(p.Out) // Ctrl-D leaves the cursor behind the prompt
+			if p.Terminal != nil {
+				fmt.Fprintln(p.Terminal) // Ctrl-D leaves the cursor behind the prompt
 			}
 			return scanErr
 		}
 	}
 }
 
-// format is a word and its text, in the columns of the chapters' output.
-const format = "%-10s %s"
-
 // Ask answers a single query. An empty one has no answer.
 func (p *Prompt[Query]) Ask(text string) error {
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
-	if !p.Interactive {
-		fmt.Fprintf(p.Out, format+"\n", "QUERY", text)
+	if p.Terminal == nil {
+		p.Out.Line("QUERY", "%s", text)
 	}
 	query, err := p.Language.Parse(text)
 	var wrong Error
 	if errors.As(err, &wrong) {
-		fmt.Fprintf(p.Out, format+"\n", "", wrong.Pointer())
+		p.Out.Line("", "%s", wrong.Pointer())
 		return nil
 	}
 	return p.Answer(query)

@@ -12,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"example.com/client-go-workbook/internal/program"
 )
 
 // tree is a language whose queries are written-out trees.
@@ -125,7 +127,7 @@ func FuzzParse(f *testing.F) {
 }
 
 func newPrompt(out io.Writer) *Prompt[string] {
-	return &Prompt[string]{Language: tree, Out: out, Answer: func(query string) error {
+	return &Prompt[string]{Language: tree, Out: program.NewPrinter(out), Answer: func(query string) error {
 		if query == "fatal=1" {
 			return errors.New("fatal")
 		}
@@ -155,7 +157,7 @@ ANSWER     b=2
 func TestPromptForAPerson(t *testing.T) {
 	var out bytes.Buffer
 	p := newPrompt(&out)
-	p.Interactive = true
+	p.Terminal = &out
 	if err := p.Run(t.Context(), strings.NewReader("a=1\n")); err != nil {
 		t.Errorf("run: %v", err)
 	}

@@ -5,7 +5,6 @@
 package wire
 
 import (
-	"fmt"
 	"io"
 	"net/http"
 	"sync"
@@ -13,9 +12,9 @@ import (
 	"time"
 )
 
-// Log counts requests, and prints them where Out is set.
+// Log counts requests, and prints them where Line is set.
 type Log struct {
-	Out io.Writer
+	Line func(word, format string, args ...any)
 
 	requests atomic.Int64
 }
@@ -30,25 +29,25 @@ func (l *Log) Wrap(transport http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(request *http.Request) (*http.Response, error) {
 		number := l.requests.Add(1)
 		start := time.Now()
-		l.printf("WIRE       #%d %s %s\n", number, request.Method, request.URL.RequestURI())
+		l.print("#%d %s %s", number, request.Method, request.URL.RequestURI())
 		response, err := transport.RoundTrip(request)
 		if err != nil {
-			l.printf("WIRE       #%d failed: %v\n", number, err)
+			l.print("#%d failed: %v", number, err)
 			return response, err
 		}
 		if request.URL.Query().Get("watch") != "" {
-			l.printf("WIRE       #%d %s in %s, stays open\n", number, response.Status, time.Since(start).Round(time.Millisecond))
+			l.print("#%d %s in %s, stays open", number, response.Status, time.Since(start).Round(time.Millisecond))
 		}
 		response.Body = &body{ReadCloser: response.Body, ended: func(bytes int64) {
-			l.printf("WIRE       #%d %s, ended after %s, %d bytes\n", number, response.Status, time.Since(start).Round(time.Millisecond), bytes)
+			l.print("#%d %s, ended after %s, %d bytes", number, response.Status, time.Since(start).Round(time.Millisecond), bytes)
 		}}
 		return response, nil
 	})
 }
 
-func (l *Log) printf(format string, args ...any) {
-	if l.Out != nil {
-		fmt.Fprintf(l.Out, format, args...)
+func (l *Log) print(format string, args ...any) {
+	if l.Line != nil {
+		l.Line("WIRE", format, args...)
 	}
 }
 

@@ -18,7 +18,7 @@ func TestLogShowsAndCountsRequests(t *testing.T) {
 		fmt.Fprint(w, "12345")
 	}))
 	var out bytes.Buffer
-	log := Log{Out: &out}
+	log := Log{Line: func(word, format string, args ...any) { fmt.Fprintf(&out, word+" "+format+"\n", args...) }}
 	client := &http.Client{Transport: log.Wrap(server.Client().Transport)}
 	for _, path := range []string{"/list?limit=1", "/missing", "/list?watch=true"} {
 		response, err := client.Get(server.URL + path)
@@ -35,15 +35,15 @@ func TestLogShowsAndCountsRequests(t *testing.T) {
 		t.Error("a request to a closed server went well")
 	}
 
-	want := regexp.MustCompile(`^WIRE       #1 GET /list\?limit=1
-WIRE       #1 200 OK, ended after \S+, 5 bytes
-WIRE       #2 GET /missing
-WIRE       #2 404 Not Found, ended after \S+, 5 bytes
-WIRE       #3 GET /list\?watch=true
-WIRE       #3 200 OK in \S+, stays open
-WIRE       #3 200 OK, ended after \S+, 5 bytes
-WIRE       #4 GET /gone
-WIRE       #4 failed: .*refused
+	want := regexp.MustCompile(`^WIRE #1 GET /list\?limit=1
+WIRE #1 200 OK, ended after \S+, 5 bytes
+WIRE #2 GET /missing
+WIRE #2 404 Not Found, ended after \S+, 5 bytes
+WIRE #3 GET /list\?watch=true
+WIRE #3 200 OK in \S+, stays open
+WIRE #3 200 OK, ended after \S+, 5 bytes
+WIRE #4 GET /gone
+WIRE #4 failed: .*refused
 $`)
 	if !want.MatchString(out.String()) {
 		t.Errorf("printed:\n%s\nwant:\n%s", out.String(), want)
