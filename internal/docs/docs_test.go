@@ -1,0 +1,111 @@
+// Package docs holds the pages in the folder docs to what they cite: sources of Kubernetes' modules, and other files.
+package docs
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var (
+	// A citation is `module/path/file.go`: `Name`, `Name`, where the module's path has two parts.
+	citation = regexp.MustCompile("`((?:sigs\\.)?k8s\\.io/[\\w-]+)/([^`]+\\.(?:go|sh|md))`(:\\s(?:`[^`]+`(?:, )?)*)?")
+	code     = regexp.MustCompile("`([^`]+)`")
+	link     = regexp.MustCompile(`\]\(([^)#]*)(#[^)]*)?\)`)
+	heading  = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	noAnchor = regexp.MustCompile(`[^\w\- ]`)
+)
+
+func TestCitedSourcesExist(t *testing.T) {
+	folders := map[string]string{}
+	for page, text := range pages(t) {
+		cited := citation.FindAllStringSubmatch(text, -1)
+		if len(cited) == 0 {
+			t.Errorf("%s cites no source", page)
+		}
+		for _, c := range cited {
+			module, path, names := c[1], c[2], code.FindAllStringSubmatch(c[3], -1)
+			if _, known := folders[module]; !known {
+				folders[module] = folder(t, module)
+			}
+			source, err := os.ReadFile(filepath.Join(folders[module], path))
+			if err != nil {
+				t.Errorf("%s: %v", page, err)
+				continue
+			}
+			if len(names) == 0 {
+				t.Errorf("%s: `%s/%s` stands without `: ` and the name to search for", page, module, path)
+			}
+			for _, name := range names {
+				if !regexp.MustCompile(`\b` + regexp.QuoteMeta(name[1]) + `\b`).Match(source) {
+					t.Errorf("%s: %s/%s has no %s", page, module, path, name[1])
+				}
+			}
+		}
+	}
+}
+
+func TestLinksLeadSomewhere(t *testing.T) {
+	for page, text := range pages(t) {
+		for _, l := range link.FindAllStringSubmatch(text, -1) {
+			file, anchor := l[1], strings.TrimPrefix(l[2], "#")
+			if strings.Contains(file, "://") {
+				continue
+			}
+			target := page
+			if file != "" {
+				target = filepath.Join(filepath.Dir(page), file)
+			}
+			content, err := os.ReadFile(target)
+			if err != nil {
+				t.Errorf("%s: %v", page, err)
+			} else if anchor != "" && !hasHeading(string(content), anchor) {
+				t.Errorf("%s: %s has no heading for #%s", page, target, anchor)
+			}
+		}
+	}
+}
+
+func pages(t *testing.T) map[string]string {
+	t.Helper()
+	paths, err := filepath.Glob("../../docs/*.md")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no pages in docs: %v", err)
+	}
+	texts := map[string]string{}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[path] = string(text)
+	}
+	return texts
+}
+
+// folder returns where the module's source is, in the version that the workbook or else the local cluster uses.
+func folder(t *testing.T, module string) string {
+	t.Helper()
+	for _, root := range []string{"../..", "../../scripts/localcluster"} {
+		// A module that root does not use, or that is not downloaded, has no folder there.
+		out, _ := exec.Command("go", "-C", root, "list", "-m", "-f", "{{.Dir}}", module).Output()
+		if dir := strings.TrimSpace(string(out)); dir != "" {
+			return dir
+		}
+	}
+	t.Fatalf("the source of %s is not on this machine: run `go -C scripts/localcluster mod download %s`", module, module)
+	return ""
+}
+
+// hasHeading says whether GitHub makes this anchor for one of the text's headings.
+func hasHeading(text, anchor string) bool {
+	for _, h := range heading.FindAllStringSubmatch(text, -1) {
+		if strings.ReplaceAll(noAnchor.ReplaceAllString(strings.ToLower(h[1]), ""), " ", "-") == anchor {
+			return true
+		}
+	}
+	return false
+}
