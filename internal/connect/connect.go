@@ -87,6 +87,9 @@ func (o *Options) Load() (*Cluster, error) {
 	if err := checkContext(source, name, raw); err != nil {
 		return nil, err
 	}
+	if err := checkFiles(source, name, raw); err != nil {
+		return nil, err
+	}
 	config, err := loader.ClientConfig()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s", source, oneLine(err))

@@ -64,6 +64,14 @@ func TestLoad(t *testing.T) {
 		return path
 	}
 	server := func(name string) string { return fmt.Sprintf(kubeconfig, "https://"+name) }
+	// withPipe writes a kubeconfig that names the file "pipe" beside it, which is a named pipe.
+	withPipe := func(t *testing.T, old, new string) string {
+		file := write(t, "k", strings.Replace(server("x"), old, new, 1))
+		if err := syscall.Mkfifo(filepath.Join(filepath.Dir(file), "pipe"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
 
 	for name, test := range map[string]struct {
 		prepare  func(t *testing.T, o *Options)
@@ -151,6 +159,28 @@ func TestLoad(t *testing.T) {
 				}
 			},
 			wantErr: []string{"/pipe is a folder or a pipe, not a file", "--kubeconfig"},
+		},
+		"a named pipe as certificate-authority": {
+			prepare: func(t *testing.T, o *Options) {
+				o.Kubeconfig = withPipe(t, "server: https://x", "server: https://x\n    certificate-authority: pipe")
+			},
+			wantErr: []string{"/k: the certificate-authority of context \"workbook\", ", "/pipe, is a folder or a pipe, not a file", "--context"},
+		},
+		"a named pipe as client-certificate": {
+			prepare: func(t *testing.T, o *Options) {
+				o.Kubeconfig = withPipe(t, "user: {}", "user: {client-certificate: pipe, client-key: key}")
+			},
+			wantErr: []string{"/k: the client-certificate of context \"workbook\", ", "/pipe, is a folder or a pipe, not a file", "--context"},
+		},
+		"a named pipe as client-key": {
+			prepare: func(t *testing.T, o *Options) {
+				o.Kubeconfig = withPipe(t, "user: {}", "user: {client-certificate: certificate, client-key: pipe}")
+			},
+			wantErr: []string{"/k: the client-key of context \"workbook\", ", "/pipe, is a folder or a pipe, not a file", "--context"},
+		},
+		"a named pipe as tokenFile": {
+			prepare: func(t *testing.T, o *Options) { o.Kubeconfig = withPipe(t, "user: {}", "user: {tokenFile: pipe}") },
+			wantErr: []string{"/k: the tokenFile of context \"workbook\", ", "/pipe, is a folder or a pipe, not a file", "--context"},
 		},
 		"a context without a cluster": {
 			prepare: func(t *testing.T, o *Options) {

@@ -73,3 +73,18 @@ func checkContext(source, name string, config clientcmdapi.Config) error {
 	}
 	return nil
 }
+
+// checkFiles returns an error if one of the files that the context names is none: client-go would open a named pipe, and
+// wait for its writer. What else is wrong with a file, client-go finds itself.
+func checkFiles(source, name string, config clientcmdapi.Config) error {
+	files := [][2]string{{"certificate-authority", config.Clusters[config.Contexts[name].Cluster].CertificateAuthority}}
+	if user := config.AuthInfos[config.Contexts[name].AuthInfo]; user != nil {
+		files = append(files, [2]string{"client-certificate", user.ClientCertificate}, [2]string{"client-key", user.ClientKey}, [2]string{"tokenFile", user.TokenFile})
+	}
+	for _, file := range files {
+		if info, err := os.Stat(file[1]); err == nil && !info.Mode().IsRegular() {
+			return fmt.Errorf("%s: the %s of context %q, %s, is a folder or a pipe, not a file: name a file there, or choose another context with --context", source, file[0], name, file[1])
+		}
+	}
+	return nil
+}
