@@ -6,12 +6,14 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/features"
+	clientfeatures "k8s.io/client-go/features/testing"
 
 	"example.com/client-go-workbook/internal/program"
 	"example.com/client-go-workbook/internal/testcluster"
 )
 
-// TestRights runs the controller as a user who may do what rbac.yaml says, and nothing else.
+// TestRights runs the controller as a user who has the permissions of rbac.yaml and no others.
 func TestRights(t *testing.T) {
 	config := testcluster.Config(t)
 	w := newWorld(t, config)
@@ -36,6 +38,15 @@ func TestRights(t *testing.T) {
 	renewed := w.lease().Spec.RenewTime
 	await(t, "a renewal", func() bool { return w.lease().Spec.RenewTime.After(renewed.Time) })
 	if err := r.stop(); err != nil {
+		t.Fatal(err)
+	}
+
+	// The permission list is for servers without streaming lists.
+	clientfeatures.SetFeatureDuringTest(t, features.WatchListClient, false)
+	listing := start(t, config, w.namespace, nil)
+	w.change("orders", "replicas", "1")
+	w.awaitDeployments("new-db=1")
+	if err := listing.stop(); err != nil {
 		t.Fatal(err)
 	}
 	check()

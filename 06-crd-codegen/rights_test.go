@@ -23,6 +23,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/features"
+	clientfeatures "k8s.io/client-go/features/testing"
 	"k8s.io/client-go/kubernetes"
 
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
@@ -30,7 +32,7 @@ import (
 	"example.com/client-go-workbook/internal/testcluster"
 )
 
-// TestRights runs the controller as a user who may do what rbac.yaml says, and nothing else.
+// TestRights runs the controller as a user who has the permissions of rbac.yaml and no others.
 func TestRights(t *testing.T) {
 	w := newWorld(t)
 	config, check := testcluster.AsRole(t, w.config, w.namespace, "rbac.yaml")
@@ -69,6 +71,13 @@ func TestRights(t *testing.T) {
 	lease := get(w.client.CoordinationV1().Leases(w.namespace).Get, leaseName)
 	before := got(lease(t.Context()))(w).Spec.RenewTime
 	until(w, "the lease is renewed", lease, func(now *coordinationv1.Lease) bool { return now.Spec.RenewTime.After(before.Time) })
+	stop()
+
+	// The permission list is for servers without streaming lists.
+	clientfeatures.SetFeatureDuringTest(t, features.WatchListClient, false)
+	_, stop = w.run(config)
+	w.make("listed", func(s *dbv1alpha1.DatabaseManagerSpec) { s.Replicas, s.DeploymentName = new(int32(0)), "listed" })
+	w.untilReady("listed", reasonScaledToZero)
 	stop()
 	check()
 }

@@ -16,11 +16,17 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"example.com/client-go-workbook/internal/testkit"
 )
 
-// AsRole returns a copy of config for a user who may do, in that namespace, what the ClusterRole in a manifest allows,
-// and nothing else. The function that it returns fails the test if the server has refused a request made with it, or
-// if the role allows what none of them has needed: such a right is one too many.
+// AsRole returns a copy of config for a user who has, in that namespace, the permissions of the ClusterRole in a manifest,
+// and no others. The function that it returns fails the test if the server has denied a request made with this config,
+// or if the ClusterRole has a permission that none of these requests has used: such a permission is not needed.
+//
+// The server authorizes each request by one verb. An informer that gets its list as the beginning of a watch uses watch
+// alone, and list only on a server without streaming lists. So a test uses list in a second run of the controller,
+// for which it switches client-go's feature WatchListClient off.
 func AsRole(t testing.TB, config *rest.Config, namespace, manifest string) (*rest.Config, func()) {
 	t.Helper()
 	role := readRole(t, manifest)
@@ -42,27 +48,24 @@ func AsRole(t testing.TB, config *rest.Config, namespace, manifest string) (*res
 
 	var mu sync.Mutex
 	used := map[string]bool{}
-	var refused []string
-	config = AsUser(config, user)
-	config.Wrap(func(transport http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(request *http.Request) (*http.Response, error) {
-			response, err := transport.RoundTrip(request)
-			if err != nil {
-				return nil, err
+	var denied []string
+	config = testkit.Intercept(AsUser(config, user), func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
+		response, err := next.RoundTrip(request)
+		if err != nil {
+			return nil, err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		// Every chapter checks that the namespace exists, and goes on if it has no permission to do so.
+		case response.StatusCode == http.StatusForbidden && request.URL.Path != "/api/v1/namespaces/"+namespace:
+			denied = append(denied, request.Method+" "+request.URL.Path)
+		case response.StatusCode < 300:
+			for _, permission := range permissionsFor(request, response.StatusCode) {
+				used[permission] = true
 			}
-			mu.Lock()
-			defer mu.Unlock()
-			switch {
-			// Whether the namespace is there, every chapter asks, and takes a refusal for a yes.
-			case response.StatusCode == http.StatusForbidden && request.URL.Path != "/api/v1/namespaces/"+namespace:
-				refused = append(refused, request.Method+" "+request.URL.Path)
-			case response.StatusCode < 300:
-				for _, right := range rightsFor(request, response.StatusCode) {
-					used[right] = true
-				}
-			}
-			return response, nil
-		})
+		}
+		return response, nil
 	})
 
 	return config, func() {
@@ -78,10 +81,10 @@ func AsRole(t testing.TB, config *rest.Config, namespace, manifest string) (*res
 			}
 		}
 		if diff := cmp.Diff(slices.Sorted(maps.Keys(allowed)), slices.Sorted(maps.Keys(used))); diff != "" {
-			t.Errorf("rights (-in %s +used):\n%s", manifest, diff)
+			t.Errorf("permissions (-in %s +used):\n%s", manifest, diff)
 		}
-		if len(refused) > 0 {
-			t.Errorf("refused: %q", refused)
+		if len(denied) > 0 {
+			t.Errorf("denied: %q", denied)
 		}
 	}
 }
@@ -102,8 +105,9 @@ func readRole(t testing.TB, manifest string) (role rbacv1.ClusterRole) {
 	return role
 }
 
-// rightsFor returns which rights a request to a namespace's resource has needed, such as "patch deployments".
-func rightsFor(request *http.Request, code int) (rights []string) {
+// permissionsFor returns the permissions that a request to a namespace's resource has used, such as "patch deployments".
+// The code is the answer's.
+func permissionsFor(request *http.Request, code int) []string {
 	_, path, _ := strings.Cut(request.URL.Path, "/namespaces/")
 	parts := strings.Split(path, "/")
 	if len(parts) < 2 {
@@ -115,18 +119,13 @@ func rightsFor(request *http.Request, code int) (rights []string) {
 	}
 	switch {
 	case request.URL.Query().Get("watch") != "":
-		// An informer asks for its list by a watch, if the server has streaming lists. It lists where it hasn't.
-		return []string{"list " + resource, "watch " + resource}
+		return []string{"watch " + resource}
 	case request.Method == http.MethodGet && len(parts) == 2:
 		return []string{"list " + resource}
-	case request.Method == http.MethodPatch && code == http.StatusCreated:
+	case request.Method == http.MethodPatch && code == http.StatusCreated: // an apply that has created the object
 		return []string{"patch " + resource, "create " + resource}
 	}
 	return []string{map[string]string{
 		http.MethodGet: "get", http.MethodPost: "create", http.MethodPut: "update", http.MethodPatch: "patch", http.MethodDelete: "delete",
 	}[request.Method] + " " + resource}
 }
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
