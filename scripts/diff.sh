@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # usage: diff.sh N
 # Shows what chapter N adds to the one before: their Go files, without tests, exercises and generated code. First which
-# of them are new, changed, the same, or gone, then how.
+# of them are new, changed, the same, or gone, then how. The files are in the order in which main.go says to read them.
 set -uo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -9,13 +9,19 @@ after=$(chapter_folder "${1-}") || no_chapter "${1-}"
 before=$(chapter_folder "$((10#$1 - 1))") || misuse "Chapter $1 is the first: there is nothing to compare it with."
 cd "$root" || exit 1
 
-# files FOLDER: those of a chapter, relative to its folder.
+# files FOLDER: those of a chapter, relative to its folder: main.go, those that its comment names, and the others.
 files() {
-	(cd "$1" && find . -name '*.go' ! -name '*_test.go' ! -path './exercises/*' \
-		-exec grep -L '^// Code generated .* DO NOT EDIT' {} + | cut -c3-)
+	(
+		cd "$1" || exit
+		echo main.go
+		sed -n -e '/^package/q' -e '/Read in this order:/,$p' main.go | grep -o '[a-z_]*\.go'
+		find . -name '*.go' ! -name '*_test.go' ! -path './exercises/*' | LC_ALL=C sort | cut -c3-
+	) | awk '!seen[$0]++' | while IFS= read -r file; do
+		[ -f "$1/$file" ] && ! grep -q '^// Code generated .* DO NOT EDIT' "$1/$file" && echo "$file"
+	done
 }
 
-all=$({ files "$before"; files "$after"; } | LC_ALL=C sort -u)
+all=$({ files "$after"; files "$before"; } | awk '!seen[$0]++')
 
 # show COLOR: the diff, as git prints it with that colour.
 show() {

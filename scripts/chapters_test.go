@@ -1,0 +1,113 @@
+package scripts_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var goFile = regexp.MustCompile(`\b[a-z_]+\.go\b`)
+
+// TestReadingOrder holds three things to one another: the order in which a chapter's main.go says to read its files, the
+// two lines at the head of each file, and the order in which make diff shows them.
+func TestReadingOrder(t *testing.T) {
+	mains, err := filepath.Glob("../[0-9][0-9]-*/main.go")
+	if err != nil || len(mains) == 0 {
+		t.Fatalf("no chapters: %v", err)
+	}
+	for number, main := range mains {
+		folder := filepath.Dir(main)
+		t.Run(filepath.Base(folder), func(t *testing.T) {
+			file, err := parser.ParseFile(token.NewFileSet(), main, nil, parser.ParseComments|parser.PackageClauseOnly)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, sentence, _ := strings.Cut(file.Doc.Text(), "Read in this order:")
+			order := goFile.FindAllString(sentence, -1)
+			if len(order) == 0 || order[0] != "main.go" {
+				t.Fatalf("%s does not say \"Read in this order: main.go, ...\"", main)
+			}
+			if diff := cmp.Diff(slices.Sorted(slices.Values(order)), chapterFiles(t, folder)); diff != "" {
+				t.Errorf("the files that main.go names (-named +there):\n%s", diff)
+			}
+			if text, err := os.ReadFile(filepath.Join(folder, order[1])); err == nil && !strings.HasPrefix(string(text), "// ") {
+				t.Logf("%s has no heads yet", folder)
+			} else {
+				checkHeads(t, folder, order)
+			}
+			if number > 0 {
+				checkDiff(t, filepath.Base(folder), fmt.Sprint(number+1), order)
+			}
+		})
+	}
+}
+
+// chapterFiles returns the names of a chapter's own files, sorted: without tests and generated code.
+func chapterFiles(t *testing.T, folder string) (names []string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments|parser.PackageClauseOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasSuffix(name, "_test.go") && !ast.IsGenerated(file) {
+			names = append(names, filepath.Base(name))
+		}
+	}
+	return names
+}
+
+// checkHeads checks the head of each file but main.go, whose package comment has the order.
+func checkHeads(t *testing.T, folder string, order []string) {
+	t.Helper()
+	for i, name := range order[1:] {
+		text, err := os.ReadFile(filepath.Join(folder, name))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		head, _, _ := strings.Cut("\n"+string(text), "\npackage main\n")
+		want := "// Before: " + order[i] + "."
+		if i+2 < len(order) {
+			want += " Next: " + order[i+2] + "."
+		}
+		pattern := `^\n// ` + regexp.QuoteMeta(name) + `: .+\.\n` + regexp.QuoteMeta(want) + `\n$`
+		if !regexp.MustCompile(pattern).MatchString(head) {
+			t.Errorf("%s begins with:\n%s\nwant a line above \"package main\", and a blank line between:\n// %s: what it shows.\n%s", name, head, name, want)
+		}
+	}
+}
+
+// checkDiff checks that make diff shows the files of a chapter in their order, then those of other folders, and at last
+// those of the chapter before that are gone.
+func checkDiff(t *testing.T, chapter, number string, order []string) {
+	t.Helper()
+	got := run(t, nil, "./diff.sh", number)
+	var shown, last []string
+	for _, match := range regexp.MustCompile(`(?m)^(new|changed|same|gone): +(\S+)$`).FindAllStringSubmatch(got.stdout, -1) {
+		name, own := strings.CutPrefix(match[2], chapter+"/")
+		if own && !strings.Contains(name, "/") {
+			shown = append(shown, name)
+		}
+		last = append(last, match[1])
+	}
+	if diff := cmp.Diff(order, shown); diff != "" {
+		t.Errorf("make diff %s (-main.go +shown):\n%s", number, diff)
+	}
+	if i := slices.Index(last, "gone"); i >= 0 && slices.ContainsFunc(last[i:], func(word string) bool { return word != "gone" }) {
+		t.Errorf("make diff %s shows a file after those that are gone:\n%s", number, got.stdout)
+	}
+}
