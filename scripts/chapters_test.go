@@ -1,6 +1,7 @@
 package scripts_test
 
 import (
+	"bytes"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -39,11 +40,7 @@ func TestReadingOrder(t *testing.T) {
 			if diff := cmp.Diff(slices.Sorted(slices.Values(order)), chapterFiles(t, folder)); diff != "" {
 				t.Errorf("the files that main.go names (-named +there):\n%s", diff)
 			}
-			if text, err := os.ReadFile(filepath.Join(folder, order[1])); err == nil && !strings.HasPrefix(string(text), "// ") {
-				t.Logf("%s has no heads yet", folder)
-			} else {
-				checkHeads(t, folder, order)
-			}
+			checkHeads(t, mains, folder, order)
 			if number > 0 {
 				checkDiff(t, filepath.Base(folder), fmt.Sprint(number+1), order)
 			}
@@ -70,8 +67,11 @@ func chapterFiles(t *testing.T, folder string) (names []string) {
 	return names
 }
 
+// shared is the second line of a file that several chapters have. They differ in what is read before and after it.
+var shared = regexp.MustCompile(`^// The same file in chapters (\d)(?:,| and| to) .*(\d)\.$`)
+
 // checkHeads checks the head of each file but main.go, whose package comment has the order.
-func checkHeads(t *testing.T, folder string, order []string) {
+func checkHeads(t *testing.T, mains []string, folder string, order []string) {
 	t.Helper()
 	for i, name := range order[1:] {
 		text, err := os.ReadFile(filepath.Join(folder, name))
@@ -80,13 +80,40 @@ func checkHeads(t *testing.T, folder string, order []string) {
 			continue
 		}
 		head, _, _ := strings.Cut("\n"+string(text), "\npackage main\n")
-		want := "// Before: " + order[i] + "."
-		if i+2 < len(order) {
-			want += " Next: " + order[i+2] + "."
+		if head == "" {
+			t.Logf("%s has no head yet", name)
+			continue
 		}
-		pattern := `^\n// ` + regexp.QuoteMeta(name) + `: .+\.\n` + regexp.QuoteMeta(want) + `\n$`
-		if !regexp.MustCompile(pattern).MatchString(head) {
-			t.Errorf("%s begins with:\n%s\nwant a line above \"package main\", and a blank line between:\n// %s: what it shows.\n%s", name, head, name, want)
+		lines := strings.Split(strings.TrimPrefix(head, "\n"), "\n")
+		want := []string{"// " + name + ": what it shows.", "// Before: " + order[i] + ".", ""}
+		if i+2 < len(order) {
+			want[1] += " Next: " + order[i+2] + "."
+		}
+		if len(lines) == len(want) {
+			if strings.HasPrefix(lines[0], "// "+name+": ") && strings.HasSuffix(lines[0], ".") {
+				want[0] = lines[0]
+			}
+			if chapters := shared.FindStringSubmatch(lines[1]); chapters != nil {
+				checkSame(t, mains, chapters[1], chapters[2], name, text)
+				want[1] = lines[1]
+			}
+		}
+		if diff := cmp.Diff(want, lines); diff != "" {
+			t.Errorf("the head of %s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// checkSame checks that the chapters from one number to another have the same file.
+func checkSame(t *testing.T, mains []string, first, last, name string, want []byte) {
+	t.Helper()
+	for _, main := range mains {
+		chapter := filepath.Dir(main)
+		if number := filepath.Base(chapter)[1:2]; number < first || number > last {
+			continue
+		}
+		if got, err := os.ReadFile(filepath.Join(chapter, name)); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s of %s is not the same file: %v", name, filepath.Base(chapter), err)
 		}
 	}
 }
