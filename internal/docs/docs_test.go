@@ -1,7 +1,9 @@
-// Package docs holds the pages in the folder docs to what they cite: sources of Kubernetes' modules, and other files.
+// Package docs holds the READMEs and the pages in the folder docs to what they cite: the chapters' code, sources of
+// Kubernetes' modules, and other files.
 package docs
 
 import (
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -49,7 +51,9 @@ func TestCitedSourcesExist(t *testing.T) {
 }
 
 func TestLinksLeadSomewhere(t *testing.T) {
-	for page, text := range pages(t) {
+	all := readmes(t)
+	maps.Copy(all, pages(t))
+	for page, text := range all {
 		for _, l := range link.FindAllStringSubmatch(text, -1) {
 			file, anchor := l[1], strings.TrimPrefix(l[2], "#")
 			if strings.Contains(file, "://") {
