@@ -53,7 +53,8 @@ func (o *Options) Load() (*Cluster, error) {
 	case env != "":
 		files = filepath.SplitList(env)
 		if o.Writes && o.Context == "" {
-			return nil, errors.New("this program changes the cluster it talks to: confirm the one in $KUBECONFIG with --context NAME, or unset KUBECONFIG")
+			return nil, errors.New("this program changes the cluster it talks to: " +
+				"confirm the one in $KUBECONFIG with --context NAME, or unset KUBECONFIG")
 		}
 	default:
 		if file := findUpwards(filepath.Join(".cluster", "kubeconfig")); file != "" {

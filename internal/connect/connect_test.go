@@ -164,13 +164,15 @@ func TestLoad(t *testing.T) {
 			prepare: func(t *testing.T, o *Options) {
 				o.Kubeconfig = withPipe(t, "server: https://x", "server: https://x\n    certificate-authority: pipe")
 			},
-			wantErr: []string{"/k: the certificate-authority of context \"workbook\", ", "/pipe, is a folder or a pipe, not a file", "--context"},
+			wantErr: []string{"/k: the certificate-authority of context \"workbook\", ",
+				"/pipe, is a folder or a pipe, not a file", "--context"},
 		},
 		"a named pipe as client-certificate": {
 			prepare: func(t *testing.T, o *Options) {
 				o.Kubeconfig = withPipe(t, "user: {}", "user: {client-certificate: pipe, client-key: key}")
 			},
-			wantErr: []string{"/k: the client-certificate of context \"workbook\", ", "/pipe, is a folder or a pipe, not a file", "--context"},
+			wantErr: []string{"/k: the client-certificate of context \"workbook\", ",
+				"/pipe, is a folder or a pipe, not a file", "--context"},
 		},
 		"a named pipe as client-key": {
 			prepare: func(t *testing.T, o *Options) {
@@ -272,7 +274,8 @@ func TestIsConnectionLost(t *testing.T) {
 		"object to decode was longer than maximum allowed size":                       false,
 		"proto: wrong wireType = 7 for field Type, and http2: client connection lost": false,
 	} {
-		err := apierrors.FromObject(reporter.AsObject(fmt.Errorf("unable to decode an event from the watch stream: %v", errors.New(message))))
+		err := apierrors.FromObject(reporter.AsObject(
+			fmt.Errorf("unable to decode an event from the watch stream: %v", errors.New(message))))
 		if got := IsConnectionLost(err); got != want {
 			t.Errorf("%s: %t, want %t", message, got, want)
 		}
@@ -370,14 +373,18 @@ func TestExplain(t *testing.T) {
 		},
 		"unauthorized": {
 			config: func(t *testing.T) *rest.Config {
-				return plainServer(t, answer(401, `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"Unauthorized","reason":"Unauthorized","code":401}`))
+				return plainServer(t, answer(401, `{"kind":"Status","apiVersion":"v1","status":"Failure",`+
+					`"message":"Unauthorized","reason":"Unauthorized","code":401}`))
 			},
 			do:   listPods,
 			want: []string{"unauthorized", "credentials"},
 		},
 		"forbidden": {
 			config: func(t *testing.T) *rest.Config {
-				return plainServer(t, answer(403, `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"pods is forbidden: User \"learner\" cannot list resource \"pods\" in API group \"\" in the namespace \"nginx\"","reason":"Forbidden","code":403}`))
+				return plainServer(t, answer(403, `{"kind":"Status","apiVersion":"v1","status":"Failure",`+
+					`"message":"pods is forbidden: User \"learner\" `+
+					`cannot list resource \"pods\" in API group \"\" in the namespace \"nginx\"",`+
+					`"reason":"Forbidden","code":403}`))
 			},
 			do:   listPods,
 			want: []string{`"learner" cannot list resource "pods"`, `namespace "nginx"`, "Role"},
@@ -387,7 +394,8 @@ func TestExplain(t *testing.T) {
 				return plainServer(t, answer(200, `{"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/v2","items":[]}`))
 			},
 			do: func(ctx context.Context, config *rest.Config) error {
-				mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(discovery.NewDiscoveryClientForConfigOrDie(config)))
+				mapper := restmapper.NewDeferredDiscoveryRESTMapper(
+					memory.NewMemCacheClient(discovery.NewDiscoveryClientForConfigOrDie(config)))
 				_, err := mapper.KindFor(schema.GroupVersionResource{Group: "coolops.cn", Resource: "databasemanagers"})
 				return err
 			},

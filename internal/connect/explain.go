@@ -12,7 +12,7 @@ import (
 	"syscall"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
@@ -31,8 +31,8 @@ func Explain(err error) string {
 		authority   x509.UnknownAuthorityError
 		hostname    x509.HostnameError
 		dns         *net.DNSError
-		noResource  *meta.NoResourceMatchError
-		noKind      *meta.NoKindMatchError
+		noResource  *apimeta.NoResourceMatchError
+		noKind      *apimeta.NoKindMatchError
 	)
 	switch {
 	case utilnet.IsConnectionRefused(err):
@@ -40,23 +40,30 @@ func Explain(err error) string {
 	case errors.Is(err, syscall.ENETUNREACH) || errors.Is(err, syscall.EHOSTUNREACH):
 		return fmt.Sprintf("no way to %s: check the network", server)
 	case errors.As(err, &certificate) && certificate.Reason == x509.Expired:
-		return fmt.Sprintf("the certificate of %s has expired or is not valid yet: check this machine's clock, or make the cluster anew with `make cluster-down cluster`", server)
+		return fmt.Sprintf("the certificate of %s has expired or is not valid yet: "+
+			"check this machine's clock, or make the cluster anew with `make cluster-down cluster`", server)
 	case errors.As(err, &authority):
-		return fmt.Sprintf("the certificate of %s is signed by an authority that the kubeconfig does not know: the kubeconfig is of another cluster, or of an older one; `make cluster` writes a fresh one", server)
+		return fmt.Sprintf("the certificate of %s is signed by an authority that the kubeconfig does not know: "+
+			"the kubeconfig is of another cluster, or of an older one; "+
+			"`make cluster` writes a fresh one", server)
 	case errors.As(err, &hostname):
-		return fmt.Sprintf("the certificate of %s is for other names: %s; use one of them in the kubeconfig's server field", server, oneLine(hostname))
+		return fmt.Sprintf("the certificate of %s is for other names: %s; use one of them in the kubeconfig's server field",
+			server, oneLine(hostname))
 	case errors.As(err, &dns):
 		return fmt.Sprintf("no address for %s: check the kubeconfig's server field, or the network", dns.Name)
 	case IsConnectionLost(err):
 		return fmt.Sprintf("the connection to the server is lost: %s", lostConnection(err))
 	case apierrors.IsUnauthorized(err):
-		return "unauthorized: the server does not accept the kubeconfig's user (wrong or expired credentials); `make cluster` writes fresh ones"
+		return "unauthorized: the server does not accept the kubeconfig's user (wrong or expired credentials); " +
+			"`make cluster` writes fresh ones"
 	case apierrors.IsForbidden(err):
 		return fmt.Sprintf("%s: this needs a Role or ClusterRole with that verb and resource, bound to the user", oneLine(err))
 	case errors.As(err, &noResource):
-		return fmt.Sprintf("the server has no resource %q: install its CRD, or look for the name in `scripts/kubectl api-resources`", noResource.PartialResource.GroupResource())
+		return fmt.Sprintf("the server has no resource %q: install its CRD, or look for the name in `scripts/kubectl api-resources`",
+			noResource.PartialResource.GroupResource())
 	case errors.As(err, &noKind):
-		return fmt.Sprintf("the server has no kind %q: install its CRD, or look for the name in `scripts/kubectl api-resources`", noKind.GroupKind)
+		return fmt.Sprintf("the server has no kind %q: install its CRD, or look for the name in `scripts/kubectl api-resources`",
+			noKind.GroupKind)
 	case isUnknownPath(err):
 		return "the server does not know this resource: install its CRD, or look for the name in `scripts/kubectl api-resources`"
 	case errors.Is(err, context.DeadlineExceeded) || utilnet.IsTimeout(err):

@@ -32,7 +32,8 @@ type part struct {
 func check(file string) error {
 	info, err := os.Stat(file)
 	if err != nil {
-		return fmt.Errorf("kubeconfig %s: %w: start a cluster with `make cluster`, or name another file with --kubeconfig", file, reason(err))
+		return fmt.Errorf("kubeconfig %s: %w: start a cluster with `make cluster`, or name another file with --kubeconfig",
+			file, reason(err))
 	}
 	if !info.Mode().IsRegular() { // opening a named pipe would wait for its writer, and not end at Ctrl-C
 		return fmt.Errorf("kubeconfig %s is a folder or a pipe, not a file: name a file with --kubeconfig", file)
@@ -42,7 +43,7 @@ func check(file string) error {
 		return fmt.Errorf("kubeconfig %s: %w: make it readable with chmod, or name another file with --kubeconfig", file, reason(err))
 	}
 	if err := yaml.Unmarshal(content, &shape{}); err != nil {
-		return fmt.Errorf("malformed kubeconfig %s: %s: mend it, or name another with --kubeconfig", file, oneLine(err))
+		return fmt.Errorf("malformed kubeconfig %s: %s: correct it, or name another with --kubeconfig", file, oneLine(err))
 	}
 	return nil
 }
@@ -62,14 +63,18 @@ func checkContext(source, name string, config clientcmdapi.Config) error {
 	context := config.Contexts[name]
 	switch {
 	case known == "":
-		return fmt.Errorf("%s has no context, so it names no cluster: start one with `make cluster`, or name another file with --kubeconfig", source)
+		return fmt.Errorf("%s has no context, so it names no cluster: "+
+			"start one with `make cluster`, or name another file with --kubeconfig",
+			source)
 	case context == nil && name == "":
 		return fmt.Errorf("%s has no current context: choose one with --context (there is: %s)", source, known)
 	case context == nil:
 		return fmt.Errorf("%s: unknown context %q: choose one of: %s", source, name, known)
 	}
 	if cluster := config.Clusters[context.Cluster]; cluster == nil || cluster.Server == "" {
-		return fmt.Errorf("%s: context %q has the cluster %q, which has no server there: mend it, or choose a context with --context (there is: %s)", source, name, context.Cluster, known)
+		return fmt.Errorf("%s: context %q has the cluster %q, which has no server there: "+
+			"correct it, or choose a context with --context (there is: %s)",
+			source, name, context.Cluster, known)
 	}
 	return nil
 }
@@ -79,11 +84,14 @@ func checkContext(source, name string, config clientcmdapi.Config) error {
 func checkFiles(source, name string, config clientcmdapi.Config) error {
 	files := [][2]string{{"certificate-authority", config.Clusters[config.Contexts[name].Cluster].CertificateAuthority}}
 	if user := config.AuthInfos[config.Contexts[name].AuthInfo]; user != nil {
-		files = append(files, [2]string{"client-certificate", user.ClientCertificate}, [2]string{"client-key", user.ClientKey}, [2]string{"tokenFile", user.TokenFile})
+		files = append(files, [2]string{"client-certificate", user.ClientCertificate}, [2]string{"client-key", user.ClientKey},
+			[2]string{"tokenFile", user.TokenFile})
 	}
 	for _, file := range files {
 		if info, err := os.Stat(file[1]); err == nil && !info.Mode().IsRegular() {
-			return fmt.Errorf("%s: the %s of context %q, %s, is a folder or a pipe, not a file: name a file there, or choose another context with --context", source, file[0], name, file[1])
+			return fmt.Errorf("%s: the %s of context %q, %s, is a folder or a pipe, not a file: "+
+				"name a file there, or choose another context with --context",
+				source, file[0], name, file[1])
 		}
 	}
 	return nil

@@ -185,7 +185,8 @@ func load(name string, files ...string) (*clientcmdapi.Config, error) {
 		return nil, err
 	}
 	if kubeconfig.Contexts[name] == nil {
-		return nil, fmt.Errorf("no context %q in kubeconfig %q: set $KUBECONFIG, or name another with -context", name, strings.Join(files, ", "))
+		return nil, fmt.Errorf("no context %q in kubeconfig %q: set $KUBECONFIG, or name another with -context",
+			name, strings.Join(files, ", "))
 	}
 	kubeconfig.CurrentContext = name
 	if err := clientcmdapi.MinifyConfig(kubeconfig); err != nil {

@@ -87,7 +87,8 @@ func TestAwait(t *testing.T) {
 	if want := "waited 30ms for three names; the last state:\n[a b]\n3"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got := fatal(func(t testing.TB) { await(t, 0, "nothing", func() bool { return false }, &out) }); !strings.Contains(got, "\nADDED a") {
+	got = fatal(func(t testing.TB) { await(t, 0, "nothing", func() bool { return false }, &out) })
+	if !strings.Contains(got, "\nADDED a") {
 		t.Errorf("got %q, want the buffer's text in it", got)
 	}
 }

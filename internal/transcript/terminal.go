@@ -7,9 +7,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
+
+	"example.com/client-go-workbook/internal/testkit"
 )
 
 // terminal is a command that runs, and what it has printed.
@@ -25,8 +26,7 @@ type terminal struct {
 	got   []string // those lines
 	more  bool     // what the README shows ends with ...: anything may follow
 
-	mu      sync.Mutex
-	printed []byte
+	printed testkit.Buffer
 }
 
 // start runs a bash script as a terminal does: in a process group of its own.
@@ -40,7 +40,7 @@ func start(root, script string) (*terminal, error) {
 		name, _, _ := strings.Cut(variable, "=")
 		return slices.Contains([]string{"KUBECONFIG", "MAKEFLAGS", "MFLAGS", "MAKELEVEL", "KUBE_CACHE_MUTATION_DETECTOR"}, name)
 	}), nested+"=1")
-	cmd.Stdout, cmd.Stderr = term, term
+	cmd.Stdout, cmd.Stderr = &term.printed, &term.printed
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.WaitDelay = time.Second // for what it has left behind with its output still open
 	if err := cmd.Start(); err != nil {
@@ -53,23 +53,13 @@ func start(root, script string) (*terminal, error) {
 	return term, nil
 }
 
-// Write takes in what the command prints.
-func (term *terminal) Write(p []byte) (int, error) {
-	term.mu.Lock()
-	defer term.mu.Unlock()
-	term.printed = append(term.printed, p...)
-	return len(p), nil
-}
-
 // chance is what client-go's reflector logs now and then, when its context ends just as it reads an event.
 var chance = regexp.MustCompile(`(?m)^I.*reflector\.go.*"Warning: watch ended with error".*context canceled.*\n`)
 
 // output returns all that was printed, with a name for the repository's root that is right on every machine, and
 // without what is printed by chance.
 func (term *terminal) output() string {
-	term.mu.Lock()
-	defer term.mu.Unlock()
-	output := strings.ReplaceAll(string(term.printed), term.root, "~/client-go-workbook")
+	output := strings.ReplaceAll(term.printed.String(), term.root, "~/client-go-workbook")
 	return chance.ReplaceAllString(output, "")
 }
 

@@ -37,7 +37,8 @@ func play(t *testing.T, text string, limits limits, update bool) (*player, error
 }
 
 // server is a program that runs until it is interrupted. It prints what is in the file "events" as it grows.
-const server = `trap 'kill $! 2>/dev/null; echo stopped; exit 0' INT; echo started; touch events; tail -f events & while :; do wait $!; done`
+const server = `trap 'kill $! 2>/dev/null; echo stopped; exit 0' INT; ` +
+	`echo started; touch events; tail -f events & while :; do wait $!; done`
 
 func TestReadmes(t *testing.T) {
 	shortOutput, shortEnd := patient, patient
@@ -64,46 +65,117 @@ func TestReadmes(t *testing.T) {
 		"one shell for a block":           {readme: "```console\n$ cd /; word=hello\n$ echo $word $PWD\nhello /\n```"},
 		"another shell for the next":      {readme: "```console\n$ word=hello\n```\n```console\n$ echo -$word-\n--\n```"},
 		"a continued command":             {readme: "```console\n$ echo one \\\n  two\none two\n```"},
-		"a failure":                       {readme: "```console\n$ sh -c 'exit 2'\n$ echo one\none\n```", want: "README.md:2: it fails with exit code 2"},
-		"a failure that is meant":         {readme: "```console\n$ sh -c 'exit 2'\n$ echo $?\n2\n```"},
-		"the wrong failure":               {readme: "```console\n$ sh -c 'exit 3'\n$ echo $?\n2\n```", want: `"3"`},
-		"a command that ends the shell":   {readme: "```console\n$ echo one; exit 0\none\n$ echo two\ntwo\n```", want: "README.md:2: its shell ends here"},
-		"a command that hangs":            {readme: "```console\n$ sleep 60\n```", want: "not within 300ms", limits: shortOutput},
-		"any lines":                       {readme: "```console\n$ seq 9\n1\n...\n5\n...\n9\n```"},
-		"any lines, also none":            {readme: "```console\n$ seq 2\n...\n1\n...\n2\n...\n```"},
-		"any lines, but the last":         {readme: "```console\n$ seq 9\n1\n...\n5\n```", want: `"9"`},
-		"any order":                       {readme: "```console unordered\n$ seq 3\n3\n1\n2\n```"},
-		"any order, one missing":          {readme: "```console unordered\n$ seq 2\n3\n1\n2\n```", want: `"3"`},
-		"any order, one too often":        {readme: "```console unordered\n$ seq 2; echo 2\n2\n1\n```", want: `"2"`},
-		"any order, others too":           {readme: "```console unordered\n$ seq 9\n7\n3\n...\n```"},
-		"other blocks are not run":        {readme: "```go\n$ exit 1\n```\n```\n# not a heading\n$ exit 1\n```"},
-		"paths in the repository":         {readme: "```console\n$ pwd\n~/client-go-workbook\n```"},
-		"the environment":                 {readme: "```console\n$ echo -$KUBECONFIG-$MAKELEVEL-\n---\n```"},
+		"a failure": {
+			readme: "```console\n$ sh -c 'exit 2'\n$ echo one\none\n```",
+			want:   "README.md:2: it fails with exit code 2",
+		},
+		"a failure that is meant": {readme: "```console\n$ sh -c 'exit 2'\n$ echo $?\n2\n```"},
+		"the wrong failure":       {readme: "```console\n$ sh -c 'exit 3'\n$ echo $?\n2\n```", want: `"3"`},
+		"a command that ends the shell": {
+			readme: "```console\n$ echo one; exit 0\none\n$ echo two\ntwo\n```",
+			want:   "README.md:2: its shell ends here",
+		},
+		"a command that hangs":     {readme: "```console\n$ sleep 60\n```", want: "not within 300ms", limits: shortOutput},
+		"any lines":                {readme: "```console\n$ seq 9\n1\n...\n5\n...\n9\n```"},
+		"any lines, also none":     {readme: "```console\n$ seq 2\n...\n1\n...\n2\n...\n```"},
+		"any lines, but the last":  {readme: "```console\n$ seq 9\n1\n...\n5\n```", want: `"9"`},
+		"any order":                {readme: "```console unordered\n$ seq 3\n3\n1\n2\n```"},
+		"any order, one missing":   {readme: "```console unordered\n$ seq 2\n3\n1\n2\n```", want: `"3"`},
+		"any order, one too often": {readme: "```console unordered\n$ seq 2; echo 2\n2\n1\n```", want: `"2"`},
+		"any order, others too":    {readme: "```console unordered\n$ seq 9\n7\n3\n...\n```"},
+		"other blocks are not run": {readme: "```go\n$ exit 1\n```\n```\n# not a heading\n$ exit 1\n```"},
+		"paths in the repository":  {readme: "```console\n$ pwd\n~/client-go-workbook\n```"},
+		"the environment":          {readme: "```console\n$ echo -$KUBECONFIG-$MAKELEVEL-\n---\n```"},
 
-		"a terminal that ends by itself":   {readme: "```console 1\n$ echo one\none\n```"},
-		"two commands in a terminal":       {readme: "```console 1\n$ echo one\none\n$ echo two\ntwo\n```"},
-		"a failure before a command":       {readme: "```console 1\n$ exit 3\n$ echo two\ntwo\n```", want: "README.md:3: the command before it in this terminal: exit status 3"},
-		"a failure in a terminal":          {readme: "```console 1\n$ echo one; exit 3\none\n```", want: "README.md:2: exit status 3"},
-		"a terminal that runs on":          {readme: "```console 1\n$ " + server + "\nstarted\n```\n```console 2\n$ echo one >>events\n```\n```console 1\none\n^C\nstopped\n```"},
-		"two terminals that run on":        {readme: "```console 1\n$ " + server + "\nstarted\n```\n```console 2\n$ touch events; tail -f events\n```\n```console\n$ echo one >>events\n```\n```console 1\none\n```\n```console 2\none\n```"},
-		"events in any order":              {readme: "```console 1\n$ " + server + "\nstarted\n```\n```console\n$ seq 3 >>events\n```\n```console 1 unordered\n2\n3\n1\n^C\nstopped\n```"},
-		"a wrong line in a terminal":       {readme: "```console 1\n$ echo one\n2\n```", want: "README.md:2: it prints something else"},
-		"an extra line in a terminal":      {readme: "```console 1\n$ echo one; echo two; sleep 60\none\n```", want: "README.md:2: it prints more"},
-		"an extra line between blocks":     {readme: "```console 1\n$ " + server + "\nstarted\n```\n```console\n$ seq 2 >>events\n```\n```console 1\n2\n```", want: "README.md:9: it prints something else"},
-		"extra lines where any may come":   {readme: "```console 1\n$ " + server + "\nstarted\n...\n```\n```console\n$ seq 9 >>events\n```\n```console 1\n5\n...\n^C\nstopped\n```"},
-		"a program that ends early":        {readme: "```console 1\n$ echo one\none\ntwo\n```", want: "it does not print all of it (exit status 0"},
-		"a program that ends before ^C":    {readme: "```console 1\n$ echo one\none\n```\n```console\n$ sleep 0.2\n```\n```console 1\n^C\n```", want: "the command has ended before it (exit status 0)"},
-		"a program that never prints":      {readme: "```console 1\n$ exec sleep 60\none\n```", want: "it does not print all of it (still running, after at most 300ms)", limits: shortOutput},
-		"a program that ^C kills":          {readme: "```console 1\n$ echo one; exec sleep 60\none\n^C\n```", want: "signal: interrupt"},
-		"a program that ^C makes fail":     {readme: "```console 1\n$ trap 'exit 1' INT; echo one; while :; do sleep 0.1; done\none\n^C\n```", want: "exit status 1"},
-		"a program that says more at ^C":   {readme: "```console 1\n$ " + server + "\nstarted\n^C\n```", want: `"stopped"`},
-		"a program that ignores ^C":        {readme: "```console 1\n$ trap '' INT; echo one; while :; do sleep 0.1; done\none\n^C\n```", want: "README.md:4: it does not end within 300ms after ^C", limits: shortEnd},
-		"a program that ignores the end":   {readme: "# A\n```console 1\n$ trap '' INT; echo one; while :; do sleep 0.1; done\none\n```\n# B\n", want: "README.md:3: it does not end within 300ms after ^C", limits: shortEnd},
-		"processes left behind":            {readme: "```console 1\n$ sleep 60 >/dev/null 2>&1 & echo one\none\n```", want: "README.md:2: it leaves processes behind", limits: shortEnd},
-		"a command while another runs":     {readme: "```console 1\n$ sleep 60\n$ echo one\none\n```", want: "README.md:3: the command before it still runs", limits: shortOutput},
-		"a terminal where nothing runs":    {readme: "```console 1\none\n```", want: "README.md:2: nothing runs in terminal 1"},
-		"a terminal in subsections":        {readme: "## A\n```console 1\n$ " + server + "\nstarted\n```\n### B\n```console\n$ echo one >>events\n```\n### C\n```console 1\none\n```"},
-		"a terminal ends with its section": {readme: "## A\n```console 1\n$ " + server + "\nstarted\n```\n## B\n```console 1\none\n```", want: "README.md:8: nothing runs in terminal 1"},
+		"a terminal that ends by itself": {readme: "```console 1\n$ echo one\none\n```"},
+		"two commands in a terminal":     {readme: "```console 1\n$ echo one\none\n$ echo two\ntwo\n```"},
+		"a failure before a command": {
+			readme: "```console 1\n$ exit 3\n$ echo two\ntwo\n```",
+			want:   "README.md:3: the command before it in this terminal: exit status 3",
+		},
+		"a failure in a terminal": {readme: "```console 1\n$ echo one; exit 3\none\n```", want: "README.md:2: exit status 3"},
+		"a terminal that runs on": {
+			readme: "```console 1\n$ " + server + "\nstarted\n```\n" +
+				"```console 2\n$ echo one >>events\n```\n" +
+				"```console 1\none\n^C\nstopped\n```",
+		},
+		"two terminals that run on": {
+			readme: "```console 1\n$ " + server + "\nstarted\n```\n" +
+				"```console 2\n$ touch events; tail -f events\n```\n" +
+				"```console\n$ echo one >>events\n```\n" +
+				"```console 1\none\n```\n" +
+				"```console 2\none\n```",
+		},
+		"events in any order": {
+			readme: "```console 1\n$ " + server + "\nstarted\n```\n" +
+				"```console\n$ seq 3 >>events\n```\n" +
+				"```console 1 unordered\n2\n3\n1\n^C\nstopped\n```",
+		},
+		"a wrong line in a terminal": {readme: "```console 1\n$ echo one\n2\n```", want: "README.md:2: it prints something else"},
+		"an extra line in a terminal": {
+			readme: "```console 1\n$ echo one; echo two; sleep 60\none\n```",
+			want:   "README.md:2: it prints more",
+		},
+		"an extra line between blocks": {
+			readme: "```console 1\n$ " + server + "\nstarted\n```\n" +
+				"```console\n$ seq 2 >>events\n```\n" +
+				"```console 1\n2\n```",
+			want: "README.md:9: it prints something else",
+		},
+		"extra lines where any may come": {
+			readme: "```console 1\n$ " + server + "\nstarted\n...\n```\n" +
+				"```console\n$ seq 9 >>events\n```\n" +
+				"```console 1\n5\n...\n^C\nstopped\n```",
+		},
+		"a program that ends early": {
+			readme: "```console 1\n$ echo one\none\ntwo\n```",
+			want:   "it does not print all of it (exit status 0",
+		},
+		"a program that ends before ^C": {
+			readme: "```console 1\n$ echo one\none\n```\n```console\n$ sleep 0.2\n```\n```console 1\n^C\n```",
+			want:   "the command has ended before it (exit status 0)",
+		},
+		"a program that never prints": {
+			readme: "```console 1\n$ exec sleep 60\none\n```",
+			want:   "it does not print all of it (still running, after at most 300ms)",
+			limits: shortOutput,
+		},
+		"a program that ^C kills": {readme: "```console 1\n$ echo one; exec sleep 60\none\n^C\n```", want: "signal: interrupt"},
+		"a program that ^C makes fail": {
+			readme: "```console 1\n$ trap 'exit 1' INT; echo one; while :; do sleep 0.1; done\none\n^C\n```",
+			want:   "exit status 1",
+		},
+		"a program that says more at ^C": {readme: "```console 1\n$ " + server + "\nstarted\n^C\n```", want: `"stopped"`},
+		"a program that ignores ^C": {
+			readme: "```console 1\n$ trap '' INT; echo one; while :; do sleep 0.1; done\none\n^C\n```",
+			want:   "README.md:4: it does not end within 300ms after ^C",
+			limits: shortEnd,
+		},
+		"a program that ignores the end": {
+			readme: "# A\n```console 1\n$ trap '' INT; echo one; while :; do sleep 0.1; done\none\n```\n# B\n",
+			want:   "README.md:3: it does not end within 300ms after ^C",
+			limits: shortEnd,
+		},
+		"processes left behind": {
+			readme: "```console 1\n$ sleep 60 >/dev/null 2>&1 & echo one\none\n```",
+			want:   "README.md:2: it leaves processes behind",
+			limits: shortEnd,
+		},
+		"a command while another runs": {
+			readme: "```console 1\n$ sleep 60\n$ echo one\none\n```",
+			want:   "README.md:3: the command before it still runs",
+			limits: shortOutput,
+		},
+		"a terminal where nothing runs": {readme: "```console 1\none\n```", want: "README.md:2: nothing runs in terminal 1"},
+		"a terminal in subsections": {
+			readme: "## A\n```console 1\n$ " + server + "\nstarted\n```\n" +
+				"### B\n```console\n$ echo one >>events\n```\n" +
+				"### C\n```console 1\none\n```",
+		},
+		"a terminal ends with its section": {
+			readme: "## A\n```console 1\n$ " + server + "\nstarted\n```\n## B\n```console 1\none\n```",
+			want:   "README.md:8: nothing runs in terminal 1",
+		},
 
 		"output before a command": {readme: "\n```console\none\n```", want: "3: only a terminal"},
 		"^C without a terminal":   {readme: "```console\n$ sleep 60\n^C\n```", want: "3: only a terminal"},
@@ -129,7 +201,8 @@ func TestReadmes(t *testing.T) {
 
 func TestMakeEndsWellAfterInterrupt(t *testing.T) {
 	makefile := "p:\\n\\t@trap \"echo stopped; exit 0\" INT; echo started; while :; do sleep 0.1; done\\n"
-	_, err := play(t, "```console\n$ printf '"+makefile+"' >Makefile\n```\n```console 1\n$ make p\nstarted\n^C\nstopped\n```", patient, false)
+	readme := "```console\n$ printf '" + makefile + "' >Makefile\n```\n```console 1\n$ make p\nstarted\n^C\nstopped\n```"
+	_, err := play(t, readme, patient, false)
 	if err != nil {
 		t.Error(err)
 	}
@@ -154,7 +227,8 @@ func TestUpdate(t *testing.T) {
 		},
 		"what is missing is filled in": {
 			before: "```console 1\n$ " + server + "\n```\n```console\n$ seq 2 >>events\n```\n```console 1\n9\n^C\n```\n",
-			after:  "```console 1\n$ " + server + "\nstarted\n```\n```console\n$ seq 2 >>events\n```\n```console 1\n1\n2\n^C\nstopped\n```\n",
+			after: "```console 1\n$ " + server + "\nstarted\n```\n" +
+				"```console\n$ seq 2 >>events\n```\n```console 1\n1\n2\n^C\nstopped\n```\n",
 		},
 		"what is too little is completed": {
 			before: "```console 1\n$ seq 2\n1\n```\n",
