@@ -10,6 +10,7 @@ number=$((10#$1))
 shift
 
 "$scripts/cluster.sh" up && "$scripts/cluster.sh" samples --if-missing "$number" || exit 1
+umask 077 # as for all that is in the cluster's folder
 # After the cluster's programs, of which it shares the most part.
 program=$state/bin/$folder
 CGO_ENABLED=0 GOFLAGS=$build_flags go build -C "$root" -o "$program" "./$folder" 2>"$program.log" &

@@ -8,7 +8,10 @@ set -euo pipefail
 cd "$root"
 export CLUSTER_DIR=$state GOFLAGS=$build_flags CGO_ENABLED=0
 cache=${XDG_CACHE_HOME:-${HOME-}/.cache}/client-go-workbook
-program=$cache/cluster-$({ cat go.mod go.sum scripts/cluster/*; uname -sm; } | cksum | cut -d ' ' -f 1)
+program=$cache/cluster-$({
+	cat go.mod go.sum scripts/cluster/*.* scripts/cluster/*/*
+	uname -sm
+} | cksum | cut -d ' ' -f 1)
 if [ ! -x "$program" ]; then
 	built=$(go tool -n cluster) # go builds it, in its own cache
 	(umask 077 && mkdir -p "$cache" && cp "$built" "$program.$$" && mv "$program.$$" "$program") 2>/dev/null ||

@@ -1,9 +1,9 @@
 package scripts_test
 
 import (
+	"errors"
 	"flag"
 	"fmt"
-	"hash/fnv"
 	"net"
 	"os"
 	"os/exec"
@@ -13,6 +13,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"example.com/client-go-workbook/internal/testkit"
+	"example.com/client-go-workbook/scripts/cluster/ports"
 )
 
 // in returns a cluster in a folder of the test's choice.
@@ -58,10 +61,14 @@ func mount(t *testing.T, arguments ...string) {
 	if err != nil {
 		t.Skipf("this machine lets nobody mount: %s", output)
 	}
-	t.Cleanup(func() { exec.Command("umount", target).Run() })
+	t.Cleanup(func() {
+		// The system closes the files of a killed process a little later than it ends.
+		testkit.Await(t, "umount "+target, func() bool { return exec.Command("umount", target).Run() == nil })
+	})
 }
 
 func TestAFolderThatCannotBeMadeIsSaid(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	t.Run("a file", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "file")
@@ -94,7 +101,8 @@ func TestAFolderThatCannotBeMadeIsSaid(t *testing.T) {
 	}
 }
 
-func TestDownRemovesNothingThatUpHasNotMade(t *testing.T) {
+func TestAForeignFolderStaysAsItIs(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	foreign := c.in(filepath.Join(t.TempDir(), "foreign"))
 	write(t, filepath.Join(foreign.folder, "thesis.txt"), "precious")
@@ -104,61 +112,36 @@ func TestDownRemovesNothingThatUpHasNotMade(t *testing.T) {
 	if got, err := os.ReadFile(filepath.Join(foreign.folder, "thesis.txt")); err != nil || string(got) != "precious" {
 		t.Errorf("%q, %v", got, err)
 	}
-
-	// In a cluster's own folder, too, and through a link to it.
-	target, link := filepath.Join(t.TempDir(), "big disk"), filepath.Join(t.TempDir(), "link")
-	if err := os.Mkdir(target, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(target, link); err != nil {
-		t.Fatal(err)
-	}
-	linked := c.in(link)
-	linked.run(t, "./cluster-up.sh")
-	write(t, filepath.Join(target, "notes.txt"), "precious")
-	linked.run(t, "./cluster-down.sh")
-	entries, err := os.ReadDir(target)
-	if err != nil || len(entries) != 1 || entries[0].Name() != "notes.txt" {
-		t.Errorf("left: %v, %v", entries, err)
-	}
-	if err := os.Remove(filepath.Join(target, "notes.txt")); err != nil {
-		t.Fatal(err)
-	}
-	linked.run(t, "./cluster-up.sh")
-	linked.run(t, "./cluster-down.sh")
-}
-
-// block is the number of the ports that a folder's cluster tries first, as scripts/cluster/ports.go has it.
-func block(folder string) uint32 {
-	hash := fnv.New32a()
-	hash.Write([]byte(folder))
-	return hash.Sum32() % 1500
 }
 
 // TestTwoUsersAtOnce starts two clusters at the same time that want the same ports, with nothing in common that they
-// could lock: two users of one machine.
+// could lock: two users of one machine. The first of them calls up twice at once. Down then leaves nothing of his.
 func TestTwoUsersAtOnce(t *testing.T) {
-	c := newCluster(t)
-	base, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	one := c.in(filepath.Join(base, "one"))
+	t.Parallel()
+	one := newCluster(t)
 	two := one
-	for i := 0; two == one || block(two.folder) != block(one.folder); i++ {
-		two = c.in(filepath.Join(base, fmt.Sprint("two", i)))
+	for i := 0; two == one || ports.Of(two.folder, 0) != ports.Of(one.folder, 0); i++ {
+		two = one.in(filepath.Join(filepath.Dir(one.folder), fmt.Sprint("two", i)))
 	}
+	two.env = append(two.env, "TMPDIR="+t.TempDir()) // another place for locks
+	t.Cleanup(func() { run(t, two.env, "./cluster-down.sh") })
 	var group sync.WaitGroup
-	for i, user := range []*cluster{one, two} {
-		user.env = append(user.env, "TMPDIR="+t.TempDir()) // another place for locks
-		t.Cleanup(func() { run(t, user.env, "./cluster-down.sh") })
+	var ones testkit.Buffer
+	for _, user := range []*cluster{one, one, two} {
 		group.Go(func() {
-			if output, err := command(user.env, "./cluster-up.sh").CombinedOutput(); err != nil {
-				t.Errorf("user %d: %v: %s", i, err, output)
+			output, err := command(user.env, "./cluster-up.sh").CombinedOutput()
+			if err != nil {
+				t.Errorf("%s: %v: %s", user.folder, err, output)
+			}
+			if user == one {
+				_, _ = ones.Write(output)
 			}
 		})
 	}
 	group.Wait()
+	if n := strings.Count(ones.String(), "Starting a local cluster"); n != 1 {
+		t.Errorf("%d clusters of the first user started:\n%s", n, &ones)
+	}
 	for _, user := range []*cluster{one, two} {
 		user.isWhole(t)
 		user.mark(t)
@@ -166,21 +149,56 @@ func TestTwoUsersAtOnce(t *testing.T) {
 	if one.address(t) == two.address(t) {
 		t.Errorf("both are at %s", one.address(t))
 	}
+
+	t.Run("up on a cluster that is up", one.isLeftAlone)
+	t.Run("down leaves nothing", one.leavesNothing)
+	two.isWhole(t)
 }
 
-// A port other than the API server's is taken by a program that starts to listen after the ports were looked at.
-func TestATakenPortIsNoFailure(t *testing.T) {
-	c := newCluster(t)
-	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 20000+8*block(c.folder)+1)) // etcd's
-	if err != nil {
-		t.Skipf("another program has the port: %v", err)
+func (c *cluster) isLeftAlone(t *testing.T) {
+	if got := run(t, c.env, "./cluster-up.sh"); got != (result{}) {
+		t.Errorf("on a cluster that is up: %+v, want nothing", got)
 	}
-	defer listener.Close()
-	c.run(t, "./cluster-up.sh")
-	c.isWhole(t)
+	other := append(c.env, "CLUSTER=kind")
+	want := result{"", "There is a local cluster already: run make cluster-down first, then CLUSTER=kind make cluster.\n", 1}
+	if got := run(t, other, "./cluster-up.sh"); got != want {
+		t.Errorf("CLUSTER=kind: got %+v, want %+v", got, want)
+	}
+	if got := c.run(t, "./kubectl", "config", "get-contexts", "-o", "name"); got != "workbook\n" {
+		t.Errorf("contexts %q, want workbook", got)
+	}
+	if got := c.run(t, "./kubectl", "config", "current-context"); got != "workbook\n" {
+		t.Errorf("current context %q, want workbook", got)
+	}
+}
+
+func (c *cluster) leavesNothing(t *testing.T) {
+	address := c.address(t)
+
+	c.run(t, "./cluster-down.sh")
+	if pids := c.processes(t); len(pids) != 0 {
+		t.Errorf("still running: %v", pids)
+	}
+	if connection, err := net.Dial("tcp", address); err == nil {
+		connection.Close()
+		t.Errorf("something still answers at %s", address)
+	}
+	if _, err := os.Stat(c.folder); err == nil {
+		t.Errorf("%s is still there", c.folder)
+	}
+	entries, err := os.ReadDir(c.home)
+	for _, entry := range entries {
+		if entry.Name() != ".config" { // go's own
+			t.Errorf("in the home folder: %v", entry)
+		}
+	}
+	if err != nil {
+		t.Error(err)
+	}
 }
 
 func TestTheCauseOfAFailedStartIsNamed(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	t.Run("a full disk", func(t *testing.T) {
 		folder := t.TempDir()
@@ -205,45 +223,44 @@ func TestTheCauseOfAFailedStartIsNamed(t *testing.T) {
 	})
 }
 
-func TestStrangePaths(t *testing.T) {
-	c := newCluster(t)
-	for _, name := range []string{`a,b`, `O'Brien "ü" [x]*`, `$HOME%d&;`} {
-		t.Run(name, func(t *testing.T) {
-			base, err := filepath.EvalSymlinks(t.TempDir())
-			if err != nil {
-				t.Fatal(err)
-			}
-			strange := c.in(filepath.Join(base, name))
-			t.Cleanup(func() { run(t, strange.env, "./cluster-down.sh") })
-			strange.run(t, "./cluster-up.sh")
-			strange.isWhole(t)
-			strange.run(t, "./cluster-down.sh")
-			if _, err := os.Stat(strange.folder); err == nil {
-				t.Errorf("%s is still there", strange.folder)
-			}
-		})
-	}
-}
-
-// The programs may be somebody else's, in a folder that this user can only read; locks have their own place.
-func TestACacheThatCannotBeWritten(t *testing.T) {
+// The programs may be somebody else's, in a folder that this user can only read; locks have their own place. On such a
+// machine, other users also run programs: one of them has the port that etcd would have.
+func TestAReadOnlyCacheATakenPortAndALink(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	programs := strings.TrimSpace(c.run(t, "./cluster.sh", "programs"))
 	cache := filepath.Join(t.TempDir(), "cache")
 	if err := os.MkdirAll(filepath.Join(cache, "client-go-workbook"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	mount(t, "--bind", filepath.Dir(programs), filepath.Join(cache, "client-go-workbook"))
-	if output, err := exec.Command("mount", "-o", "remount,ro,bind", filepath.Join(cache, "client-go-workbook")).CombinedOutput(); err != nil {
+	mounted := filepath.Join(cache, "client-go-workbook")
+	mount(t, "--bind", filepath.Dir(programs), mounted)
+	if output, err := exec.Command("mount", "-o", "remount,ro,bind", mounted).CombinedOutput(); err != nil {
 		t.Skipf("this machine lets nobody mount: %s", output)
 	}
-	readOnly := c.in(filepath.Join(t.TempDir(), "c"))
+	// The cluster's folder is on another disk, behind a link.
+	target, link := filepath.Join(filepath.Dir(c.folder), "big disk"), filepath.Join(t.TempDir(), "link")
+	if err := errors.Join(os.Mkdir(target, 0o755), os.Symlink(target, link)); err != nil {
+		t.Fatal(err)
+	}
+	readOnly := c.in(link)
 	readOnly.env = append(readOnly.env, "XDG_CACHE_HOME="+cache)
 	t.Cleanup(func() { run(t, readOnly.env, "./cluster-down.sh") })
-	if got := readOnly.run(t, "./cluster-up.sh"); strings.Contains(got, "Permission denied") || strings.Contains(got, "Waiting for another") {
+	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", ports.Of(target, 0).Etcd))
+	if err == nil { // or another program has it already
+		defer listener.Close()
+	}
+	got := readOnly.run(t, "./cluster-up.sh")
+	if strings.Contains(got, "Permission denied") || strings.Contains(got, "Waiting for another") {
 		t.Errorf("it said %q", got)
 	}
-	readOnly.isWhole(t)
+	readOnly.in(target).isWhole(t)
+	write(t, filepath.Join(target, "notes.txt"), "precious")
+	readOnly.run(t, "./cluster-down.sh")
+	entries, err := os.ReadDir(target)
+	if err != nil || len(entries) != 1 || entries[0].Name() != "notes.txt" {
+		t.Errorf("left: %v, %v", entries, err)
+	}
 
 	empty := t.TempDir()
 	mount(t, "-t", "tmpfs", "-o", "ro", "none", empty)
@@ -255,6 +272,7 @@ func TestACacheThatCannotBeWritten(t *testing.T) {
 
 // Nothing but what the README asks for is on this PATH.
 func TestABareMachineHasAllThatIsNeeded(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	path := t.TempDir()
 	for _, name := range needed {
@@ -283,17 +301,20 @@ func TestABareMachineHasAllThatIsNeeded(t *testing.T) {
 }
 
 // needed are the programs that the README asks for: Go, git, make, and what every Linux and macOS has.
-var needed = strings.Fields("go git make bash sh awk basename cat cmp cut df dirname env find grep head ls mkdir mktemp paste rm sed sort tr uname wc xargs")
+var needed = strings.Fields("go git make bash sh awk basename cat cksum cmp cp cut df dirname env find grep head " +
+	"ls mkdir mktemp mv paste rm sed sort tr uname wc xargs")
 
 var starts = flag.Int("starts", 1, "how many clusters TestStartsUnderLoad starts, one after the other")
 
 // oneCore keeps a core busy, and ends by itself after some minutes: a test that is killed leaves nothing behind for long.
 const oneCore = "{ i=0; while [ $i -lt 100000000 ]; do i=$((i+1)); done; } & "
 
-// TestStartsUnderLoad starts clusters beside eight processes that each want a core.
+// TestStartsUnderLoad starts clusters beside eight processes that each want a core. A start that is killed in the middle
+// comes before each: the next goes on from there.
 func TestStartsUnderLoad(t *testing.T) {
 	c := newCluster(t)
 	for i := range *starts {
+		c.killedUp(t)
 		busy := exec.Command("sh", "-c", oneCore+oneCore+oneCore+oneCore+oneCore+oneCore+oneCore+oneCore+"wait")
 		busy.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 		if err := busy.Start(); err != nil {
@@ -311,4 +332,19 @@ func TestStartsUnderLoad(t *testing.T) {
 		}
 		c.run(t, "./cluster-down.sh")
 	}
+}
+
+// killedUp kills cluster-up, and what it has started itself, as soon as etcd runs.
+func (c *cluster) killedUp(t *testing.T) {
+	t.Helper()
+	up := command(c.env, "./cluster-up.sh")
+	up.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := up.Start(); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Await(t, "etcd runs", func() bool { return c.processes(t)["etcd"] != 0 })
+	if err := syscall.Kill(-up.Process.Pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	_ = up.Wait()
 }

@@ -47,7 +47,8 @@ func TestKindClusterIsRepaired(t *testing.T) {
 	}
 
 	docker("$runtime stop $containers")
-	if got, want := run(t, c.env, "./cluster-status.sh"), (result{"", "The kind cluster does not answer: run make cluster.\n", 1}); got != want {
+	want := result{"", "The kind cluster does not answer: run make cluster.\n", 1}
+	if got := run(t, c.env, "./cluster-status.sh"); got != want {
 		t.Errorf("status of a stopped one: %+v, want %+v", got, want)
 	}
 	if got := c.run(t, "./cluster-up.sh"); !strings.Contains(got, "its objects are still there") || !c.isMarked(t) {
@@ -72,7 +73,8 @@ func TestSamplesRunInContainersOnKind(t *testing.T) {
 	requireKind(t)
 	c := &cluster{env: []string{"CLUSTER_DIR=" + os.Getenv("CLUSTER_DIR")}}
 	c.run(t, "./apply-samples.sh")
-	ids := strings.Fields(c.run(t, "./kubectl", "get", "pods", "-n", "test", "-o", "jsonpath={.items[*].status.containerStatuses[*].containerID}"))
+	ids := strings.Fields(c.run(t, "./kubectl", "get", "pods", "-n", "test",
+		"-o", "jsonpath={.items[*].status.containerStatuses[*].containerID}"))
 	if len(ids) < 4 {
 		t.Errorf("containers %q, want at least 4", ids)
 	}

@@ -83,17 +83,19 @@ nodes:
 		t.Fatalf("the valid one: %v", err)
 	}
 	for name, test := range map[string]struct{ old, new, want string }{
-		"a field that kind doesn't know":      {"role: control-plane", "rule: control-plane", "field rule not found"},
-		"a role that is none":                 {"role: control-plane", "role: boss", `role "boss"`},
-		"only workers":                        {"role: control-plane", "role: worker", "no control-plane node"},
-		"an image that is not kind's":         {defaults.Image, "kindest/node:v1.37.0", "was released with"},
-		"another apiVersion":                  {"v1alpha4", "v1alpha3", `"kind.x-k8s.io/v1alpha3"`},
-		"another kind":                        {"kind: Cluster", "kind: Custer", `kind "Custer"`},
-		"a name with a capital letter":        {"nodes:", "name: Workbook\nnodes:", `name "Workbook"`},
-		"a port that is none":                 {"nodes:", "networking: {apiServerPort: 70000}\nnodes:", "70000"},
-		"a mapped port that is none":          {"  image:", "  extraPortMappings: [{containerPort: 0}]\n  image:", "port mapping"},
-		"a mapped port's protocol that isn't": {"  image:", "  extraPortMappings: [{containerPort: 80, protocol: xxx}]\n  image:", "PortMappingProtocol"},
-		"a second document":                   {"nodes:", "---\nnodes:", "more than one document"},
+		"a field that kind doesn't know": {"role: control-plane", "rule: control-plane", "field rule not found"},
+		"a role that is none":            {"role: control-plane", "role: boss", `role "boss"`},
+		"only workers":                   {"role: control-plane", "role: worker", "no control-plane node"},
+		"an image that is not kind's":    {defaults.Image, "kindest/node:v1.37.0", "was released with"},
+		"another apiVersion":             {"v1alpha4", "v1alpha3", `"kind.x-k8s.io/v1alpha3"`},
+		"another kind":                   {"kind: Cluster", "kind: Custer", `kind "Custer"`},
+		"a name with a capital letter":   {"nodes:", "name: Workbook\nnodes:", `name "Workbook"`},
+		"a port that is none":            {"nodes:", "networking: {apiServerPort: 70000}\nnodes:", "70000"},
+		"a mapped port that is none":     {"  image:", "  extraPortMappings: [{containerPort: 0}]\n  image:", "port mapping"},
+		"a mapped port's protocol that isn't": {
+			"  image:", "  extraPortMappings: [{containerPort: 80, protocol: xxx}]\n  image:", "PortMappingProtocol",
+		},
+		"a second document": {"nodes:", "---\nnodes:", "more than one document"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			broken := strings.Replace(valid, test.old, test.new, 1)

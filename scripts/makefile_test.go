@@ -62,7 +62,8 @@ func TestMakeRefusesWhatIsNoNumber(t *testing.T) {
 			if !errors.As(err, &exit) {
 				t.Errorf("%v, want an exit code other than 0", err)
 			}
-			if got := stderr.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "takes one word, the number of a chapter: make "+test.goals[0]+" 2") {
+			want := "takes one word, the number of a chapter: make " + test.goals[0] + " 2"
+			if got := stderr.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, want) {
 				t.Errorf("stderr %q, want one line that says what to write", got)
 			}
 		})

@@ -113,10 +113,12 @@ func TestMakePassesOnNumberAndArguments(t *testing.T) {
 		arguments []string
 		want      string
 	}{
-		"literally":                         {[]string{"chapter", "1"}, "<1>"},
-		"as a variable":                     {[]string{"chapter", "N=1"}, "<1>"},
-		"with arguments":                    {[]string{"chapter", "1", "ARGS=--namespace nginx"}, "<1><--namespace><nginx>"},
-		"with quoted spaces":                {[]string{"chapter", "N=2", `ARGS=--selector 'app in (a, b)' -x "c d"`}, "<2><--selector><app in (a, b)><-x><c d>"},
+		"literally":      {[]string{"chapter", "1"}, "<1>"},
+		"as a variable":  {[]string{"chapter", "N=1"}, "<1>"},
+		"with arguments": {[]string{"chapter", "1", "ARGS=--namespace nginx"}, "<1><--namespace><nginx>"},
+		"with quoted spaces": {
+			[]string{"chapter", "N=2", `ARGS=--selector 'app in (a, b)' -x "c d"`}, "<2><--selector><app in (a, b)><-x><c d>",
+		},
 		"with a number that is a file, too": {[]string{"chapter", "Makefile"}, "<Makefile>"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -169,7 +171,9 @@ func TestDiffShowsWhatAChapterAdds(t *testing.T) {
 	if got.code != 0 || got.stderr != "" {
 		t.Fatalf("got %+v", got)
 	}
-	for _, want := range []string{"--- 01-listwatch/main.go\n+++ 02-informer/main.go\n", "-func main() {}\n", "+++ 02-informer/informer.go\n"} {
+	for _, want := range []string{
+		"--- 01-listwatch/main.go\n+++ 02-informer/main.go\n", "-func main() {}\n", "+++ 02-informer/informer.go\n",
+	} {
 		if !strings.Contains(got.stdout, want) {
 			t.Errorf("%q is not in\n%s", want, got.stdout)
 		}
@@ -231,6 +235,7 @@ func fakes(t *testing.T, scripts map[string]string) string {
 const fullDisk = `printf 'Filesystem 1024-blocks Used Available Capacity Mounted on\ndisk 9 9 524288 9%% /\n'`
 
 func TestTooLittleDiskIsSaidBeforeBuilding(t *testing.T) {
+	t.Parallel()
 	cache := t.TempDir()
 	mount(t, "-t", "tmpfs", "-o", "size=1g", "none", cache)
 	env := append(goCaches(t),
@@ -252,16 +257,17 @@ $`)
 }
 
 func TestKindIsChosenWhereItCanRun(t *testing.T) {
-	for name, test := range map[string]struct{ docker, want string }{
-		"the image is there":      {`case $1 in run | create) exit 1 ;; esac`, "Choosing a kind cluster: docker answers and has the node image"},
-		"the image can be pulled": {`case $1 in image | run | create) exit 1 ;; esac`, "Choosing a kind cluster: docker answers and has the node image"},
-		"it cannot be pulled":     {`case $1 in image | pull) exit 1 ;; esac`, "Choosing the local cluster: docker answers, but the node image cannot be pulled"},
+	t.Parallel()
+	for name, test := range map[string]struct{ failing, want string }{
+		"the image is there":      {`run | create`, "Choosing a kind cluster: docker answers and has the node image"},
+		"the image can be pulled": {`image | run | create`, "Choosing a kind cluster: docker answers and has the node image"},
+		"it cannot be pulled":     {`image | pull`, "Choosing the local cluster: docker answers, but the node image cannot be pulled"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			empty := t.TempDir()
 			mount(t, "-t", "tmpfs", "-o", "ro", "none", empty) // so that nothing is built
 			env := append(goCaches(t),
-				fakes(t, map[string]string{"docker": test.docker}),
+				fakes(t, map[string]string{"docker": "case $1 in " + test.failing + ") exit 1 ;; esac"}),
 				"XDG_CACHE_HOME="+empty,
 				"CLUSTER_DIR="+filepath.Join(t.TempDir(), "cluster"),
 			)
@@ -273,6 +279,7 @@ func TestKindIsChosenWhereItCanRun(t *testing.T) {
 }
 
 func TestDoctorSaysOneLineEach(t *testing.T) {
+	t.Parallel()
 	subjects := []string{"Go", "git", "make", "system", "C compiler", "containers", "inotify", "open files", "disk", "disk"}
 	check := func(t *testing.T, got result, wrong ...string) {
 		t.Helper()
@@ -317,30 +324,24 @@ func TestMakeTestRunsEverythingAnew(t *testing.T) {
 	write(t, filepath.Join(root, "scripts", "cluster-up.sh"), "#!/bin/sh\n")
 	test := func(env ...string) string {
 		t.Helper()
-		got := run(t, append([]string{fakes(t, map[string]string{"go": `case $1$2 in envCC) echo ${CC_OF_GO-cc} ;; envCGO_ENABLED) echo 1 ;; *) echo "$@" ;; esac`, "cc": ""}),
-			"CLUSTER_DIR=" + t.TempDir(), "CI="}, env...), filepath.Join(root, "scripts", "test.sh"), "local")
+		path := fakes(t, map[string]string{
+			"go": `case $1$2 in envCC) echo ${CC_OF_GO-cc} ;; envCGO_ENABLED) echo 1 ;; *) echo "$@" ;; esac`,
+			"cc": "",
+		})
+		env = append([]string{path, "CLUSTER_DIR=" + t.TempDir(), "CI="}, env...)
+		got := run(t, env, filepath.Join(root, "scripts", "test.sh"), "local")
 		return got.stderr + got.stdout
 	}
 	if got, want := test(), "test -race -count=1 -timeout 40m ./...\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got, want := test("CC_OF_GO=none"), "There is no C compiler: the tests run without the race detector (make doctor says how to get one).\ntest -count=1 -timeout 40m ./...\n"; got != want {
+	want := "There is no C compiler: the tests run without the race detector (make doctor says how to get one).\n" +
+		"test -count=1 -timeout 40m ./...\n"
+	if got := test("CC_OF_GO=none"); got != want {
 		t.Errorf("without a compiler: got %q, want %q", got, want)
 	}
-	if got, want := test("CC_OF_GO=none", "CI=true"), "There is no C compiler for the race detector, which CI insists on: install one.\n"; got != want {
+	want = "There is no C compiler for the race detector, which CI insists on: install one.\n"
+	if got := test("CC_OF_GO=none", "CI=true"); got != want {
 		t.Errorf("without a compiler, in CI: got %q, want %q", got, want)
-	}
-}
-
-func TestShellScriptsPassShellcheck(t *testing.T) {
-	if _, err := exec.LookPath("shellcheck"); err != nil {
-		t.Skip("shellcheck is not installed")
-	}
-	scripts, err := filepath.Glob("*.sh")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := run(t, nil, "shellcheck", append([]string{"-x", "kubectl", "../.ci/run"}, scripts...)...); got.code != 0 {
-		t.Errorf("%s%s", got.stdout, got.stderr)
 	}
 }

@@ -117,7 +117,8 @@ func (p programs) build(ctx context.Context, wanted ...string) error {
 	if err := os.MkdirAll(p.folder(), 0o700); err != nil {
 		return fmt.Errorf("the programs' folder cannot be made: %w: set XDG_CACHE_HOME to a folder that can be written", err)
 	}
-	unlock, err := lock(ctx, fmt.Sprintf("build-%08x", crc32.ChecksumIEEE([]byte(p.folder()))), "Waiting for another build of Kubernetes to end.")
+	unlock, err := lock(ctx, fmt.Sprintf("build-%08x", crc32.ChecksumIEEE([]byte(p.folder()))),
+		"Waiting for another build of Kubernetes to end.")
 	if err != nil {
 		return err
 	}
@@ -131,7 +132,9 @@ func (p programs) build(ctx context.Context, wanted ...string) error {
 		return err
 	}
 	if free := disk.Bavail * uint64(disk.Bsize) >> 30; free < buildGB {
-		return messagef("Building the local cluster takes %d GB of disk, and %s has %d.\nFree some, or start Docker or Podman and run CLUSTER=kind make cluster.", buildGB, p.cache, free)
+		return messagef("Building the local cluster takes %d GB of disk, and %s has %d.\n"+
+			"Free some, or start Docker or Podman and run CLUSTER=kind make cluster.",
+			buildGB, p.cache, free)
 	}
 	start := time.Now()
 	say("Building Kubernetes %s into %s, once.", p.version(), p.folder())
@@ -155,7 +158,9 @@ func (p programs) goBuild(ctx context.Context, missing []string) error {
 	ldflags := "-s -w"
 	parts := strings.Split(strings.TrimPrefix(p.version(), "v"), ".")
 	for _, pkg := range []string{"k8s.io/component-base/version", "k8s.io/client-go/pkg/version"} {
-		ldflags += fmt.Sprintf(" -X %[1]s.gitVersion=%[2]s -X %[1]s.gitMajor=%[3]s -X %[1]s.gitMinor=%[4]s -X %[1]s.gitTreeState=clean", pkg, p.version(), parts[0], parts[1])
+		ldflags += fmt.Sprintf(" -X %[1]s.gitVersion=%[2]s "+
+			"-X %[1]s.gitMajor=%[3]s -X %[1]s.gitMinor=%[4]s -X %[1]s.gitTreeState=clean",
+			pkg, p.version(), parts[0], parts[1])
 	}
 	// The flags that decide what is compiled, -trimpath and -gcflags, come in GOFLAGS from scripts/cluster.sh, which
 	// builds this program and the chapters' with the same: so what they share is compiled once.
@@ -227,7 +232,8 @@ func (p programs) showProgress(ctx context.Context, missing []string, stderr io.
 	if term.IsTerminal(int(os.Stderr.Fd())) {
 		bar = progressbar.NewOptions(len(known), progressbar.OptionSetWriter(os.Stderr), progressbar.OptionSetDescription("Packages"),
 			progressbar.OptionShowCount(), progressbar.OptionSetElapsedTime(true), progressbar.OptionSetPredictTime(true),
-			progressbar.OptionThrottle(500*time.Millisecond), progressbar.OptionSetRenderBlankState(true), progressbar.OptionClearOnFinish())
+			progressbar.OptionThrottle(500*time.Millisecond), progressbar.OptionSetRenderBlankState(true),
+			progressbar.OptionClearOnFinish())
 		defer bar.Finish()
 	}
 	start := time.Now()

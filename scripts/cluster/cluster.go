@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
+
+	"example.com/client-go-workbook/scripts/cluster/ports"
 )
 
 // cluster is the one cluster of a folder.
@@ -92,7 +93,8 @@ func (c *cluster) checkOurs() error {
 	}
 	marked := slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == marker && e.Type().IsRegular() })
 	if !marked && len(entries) > 0 {
-		return fmt.Errorf("%s is not a cluster of the workbook: it has no file %q, and is not empty: set CLUSTER_DIR to another place", c.path, marker)
+		return fmt.Errorf("%s is not a cluster of the workbook: it has no file %q, and is not empty: set CLUSTER_DIR to another place",
+			c.path, marker)
 	}
 	return nil
 }
@@ -225,7 +227,8 @@ func (c *cluster) status(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("The %s cluster is up: %s, Kubernetes %s, kubeconfig %s.\n", c.clusterType(), api.Server, version, filepath.Join(c.folder, "kubeconfig"))
+	fmt.Printf("The %s cluster is up: %s, Kubernetes %s, kubeconfig %s.\n",
+		c.clusterType(), api.Server, version, filepath.Join(c.folder, "kubeconfig"))
 	return nil
 }
 
@@ -296,17 +299,17 @@ func escapeGlob(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
-// number turns the folder's path into a number, which tells this cluster from others on the machine. It is the same
-// before and after the folder is made, and by whatever links the folder is reached.
-func (c *cluster) number() uint32 {
-	path := c.folder
-	if path == "" {
-		path = c.path
-		if parent, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
-			path = filepath.Join(parent, filepath.Base(path))
-		}
+// realPath returns the folder's path without symbolic links. It is the same before and after the folder is made, and by
+// whatever links the folder is reached.
+func (c *cluster) realPath() string {
+	if c.folder != "" {
+		return c.folder
 	}
-	hash := fnv.New32a()
-	hash.Write([]byte(path))
-	return hash.Sum32()
+	if parent, err := filepath.EvalSymlinks(filepath.Dir(c.path)); err == nil {
+		return filepath.Join(parent, filepath.Base(c.path))
+	}
+	return c.path
 }
+
+// number tells this cluster from others on the machine.
+func (c *cluster) number() uint32 { return ports.Number(c.realPath()) }

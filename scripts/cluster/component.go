@@ -16,6 +16,8 @@ import (
 
 	"github.com/shirou/gopsutil/v4/process"
 	"go.yaml.in/yaml/v3"
+
+	"example.com/client-go-workbook/scripts/cluster/ports"
 )
 
 // components are the local cluster's processes, in the order in which they need each other.
@@ -41,7 +43,7 @@ type component struct {
 	Envs         []struct{ Name, Value string }
 }
 
-func (s settings) ports() ports { return ports(s.Options) }
+func (s settings) ports() ports.Ports { return ports.Ports(s.Options) }
 
 // settings reads what kwokctl has written down. It fails where kwokctl has not ended its work.
 func (l local) settings() (settings, error) {
@@ -120,11 +122,11 @@ func (l local) start(s settings, name string) error {
 // stop ends components, all if none is named, and returns when they are gone and their ports are free. It kills them,
 // as kwokctl does: etcd's data survive that, and no other component writes any.
 func (l local) stop(names ...string) error {
-	var ports []int
+	var used []int
 	if s, err := l.settings(); err == nil {
-		ports = s.ports().list()
+		used = s.ports().List()
 		if len(names) > 0 {
-			ports = []int{s.ports().APIServer} // only the API server is ever stopped alone
+			used = []int{s.ports().APIServer} // only the API server is ever stopped alone
 		}
 	}
 	killed := false
@@ -145,7 +147,7 @@ func (l local) stop(names ...string) error {
 	}
 	if killed {
 		// The system closes the sockets of a killed process a little later than it forgets its arguments.
-		allFree(ports, 10*time.Second)
+		ports.AllFree(used, 10*time.Second)
 	}
 	return nil
 }

@@ -88,7 +88,8 @@ func kindProvider(ctx context.Context) (*kind.Provider, string, error) {
 	case "podman":
 		return kind.NewProvider(kind.ProviderWithLogger(cmd.NewLogger()), kind.ProviderWithPodman()), name, nil
 	}
-	return nil, "", message("The kind cluster needs Docker or Podman, and neither answers: start one, or run make cluster-down and CLUSTER=local make cluster.")
+	return nil, "", message("The kind cluster needs Docker or Podman, and neither answers: " +
+		"start one, or run make cluster-down and CLUSTER=local make cluster.")
 }
 
 // kindUp starts a kind cluster: Kubernetes in containers, with a kubelet that runs containers.
@@ -109,7 +110,8 @@ func (c *cluster) kindUp(ctx context.Context) error {
 	case len(containers) > 0 && wasWhole:
 		say("The kind cluster does not answer: starting its containers again.")
 		if output, err := exec.CommandContext(ctx, docker, append([]string{"start"}, containers...)...).CombinedOutput(); err != nil {
-			return fmt.Errorf("%s cannot start the kind cluster's containers: %s: run make cluster-down to give it up", docker, strings.TrimSpace(string(output)))
+			return fmt.Errorf("%s cannot start the kind cluster's containers: %s: run make cluster-down to give it up",
+				docker, strings.TrimSpace(string(output)))
 		}
 		if err := c.kindFinish(ctx, provider, docker, name); err != nil {
 			return err

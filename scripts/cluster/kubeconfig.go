@@ -70,7 +70,8 @@ func parseKubeconfig(data []byte) (*api, error) {
 		return nil, errors.New("the kubeconfig does not have one cluster and one user")
 	}
 	a := &api{Server: file.Clusters[0].Cluster.Server}
-	for text, to := range map[string]*[]byte{file.Clusters[0].Cluster.CA: &a.CA, file.Users[0].User.Cert: &a.Cert, file.Users[0].User.Key: &a.Key} {
+	user := file.Users[0].User
+	for text, to := range map[string]*[]byte{file.Clusters[0].Cluster.CA: &a.CA, user.Cert: &a.Cert, user.Key: &a.Key} {
 		var err error
 		*to, err = base64.StdEncoding.DecodeString(text)
 		if err != nil {
@@ -117,7 +118,10 @@ func (a *api) connect() error {
 	a.client = &http.Client{
 		Timeout: 3 * time.Second,
 		// A server that hangs must not hold the next question, which may go to its successor.
-		Transport: &http.Transport{TLSClientConfig: &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: roots}, DisableKeepAlives: true},
+		Transport: &http.Transport{
+			TLSClientConfig:   &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: roots},
+			DisableKeepAlives: true,
+		},
 	}
 	return nil
 }

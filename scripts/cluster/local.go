@@ -14,6 +14,8 @@ import (
 	"strings"
 	"text/template"
 	"time"
+
+	"example.com/client-go-workbook/scripts/cluster/ports"
 )
 
 // local is the local cluster of a folder: a real etcd and Kubernetes control plane, run as plain processes, with kwok in
@@ -53,53 +55,66 @@ func (c *cluster) localUp(ctx context.Context) error {
 		os.Chmod(folder, 0o700) // a cluster of an earlier version was readable for more
 	}
 	hasObjects := l.hasData()
-	if hasObjects {
-		switch gone := l.missing(); {
-		case len(gone) > 0:
-			say("The local cluster is not whole, starting it again. Not running: %s", strings.Join(gone, " "))
-		default:
-			say("The local cluster runs, but is not ready: starting what it lacks.")
-		}
-	} else {
+	switch {
+	case !hasObjects:
 		say("Starting a local cluster: Kubernetes %s, without containers.", p.version())
+	case len(l.missing()) > 0:
+		say("The local cluster is not whole, starting it again. Not running: %s", strings.Join(l.missing(), " "))
+	default:
+		say("The local cluster runs, but is not ready: starting what it lacks.")
+	}
+	before, _ := l.settings()
+
+	err := l.startOnFreePorts(ctx, p)
+	var damaged *damagedError
+	if errors.As(err, &damaged) && hasObjects {
+		if err := l.moveDataAside(damaged); err != nil {
+			return err
+		}
+		hasObjects = false
+		err = l.startOnFreePorts(ctx, p)
+	}
+	if err != nil {
+		return err
 	}
 
-	before, _ := l.settings()
+	after, _ := l.settings()
+	switch {
+	case !hasObjects:
+		say("The cluster is up.")
+	case before.Options.APIServer != 0 && before.Options.APIServer != after.Options.APIServer:
+		say("Another program had taken a port of it. The cluster is up again at another, its objects are still there.")
+	default:
+		say("The cluster is up again, its objects are still there.")
+	}
+	return nil
+}
+
+// startOnFreePorts starts what does not run, and everything again with other ports where another program has taken one.
+// After an error nothing runs, unless ctx has ended: the next call goes on from there.
+func (l local) startOnFreePorts(ctx context.Context, p programs) error {
 	for try := 0; ; try++ {
 		err := l.startAndWait(ctx, p, try)
-		var taken *portTakenError
-		var damaged *damagedError
-		switch {
-		case err == nil:
-			after, _ := l.settings()
-			switch {
-			case !hasObjects:
-				say("The cluster is up.")
-			case before.Options.APIServer != 0 && before.Options.APIServer != after.Options.APIServer:
-				say("Another program had taken a port of it. The cluster is up again at another, its objects are still there.")
-			default:
-				say("The cluster is up again, its objects are still there.")
-			}
-			return nil
-		case ctx.Err() != nil:
+		if err == nil || ctx.Err() != nil {
 			return err
-		case errors.As(err, &taken) && try < 20: // and now with other ports
-		case errors.As(err, &damaged) && hasObjects:
-			aside := filepath.Join(c.folder, "etcd-damaged-"+time.Now().Format("20060102-150405"))
-			if err := errors.Join(l.stop(), os.Rename(filepath.Join(l.folder, "etcd"), aside)); err != nil {
-				return err
-			}
-			say("etcd cannot start from its data: %s", damaged.words)
-			say("The data are moved to %s, and the cluster begins again without objects.", aside)
-			hasObjects = false
-			try = -1
-		default:
-			return errors.Join(err, l.stop())
 		}
-		if err := l.stop(); err != nil {
-			return err
+		var taken *portTakenError
+		stopped := l.stop()
+		if !errors.As(err, &taken) || try == 20 || stopped != nil {
+			return errors.Join(err, stopped)
 		}
 	}
+}
+
+// moveDataAside makes room for a cluster without objects, where etcd cannot read its data.
+func (l local) moveDataAside(damaged *damagedError) error {
+	aside := filepath.Join(l.cluster.folder, "etcd-damaged-"+time.Now().Format("20060102-150405"))
+	if err := os.Rename(filepath.Join(l.folder, "etcd"), aside); err != nil {
+		return err
+	}
+	say("etcd cannot start from its data: %s", damaged.words)
+	say("The data are moved to %s, and the cluster begins again without objects.", aside)
+	return nil
 }
 
 // hasData reports whether etcd has ever written anything.
@@ -133,13 +148,13 @@ func (s settings) usable() bool {
 
 // create has kwokctl write the cluster's keys and settings and start its components. The keys and etcd's data that are
 // there stay as they are, so it also repairs; killed in the middle, it is just run again.
-func (l local) create(ctx context.Context, p programs, wanted ports, try int) error {
+func (l local) create(ctx context.Context, p programs, wanted ports.Ports, try int) error {
 	if err := l.stop(); err != nil {
 		return err
 	}
-	if try > 0 || wanted.Etcd == 0 || !allFree(wanted.list(), 3*time.Second) {
-		for wanted = portsOf(l.number(), try); slices.ContainsFunc(wanted.list(), taken); try++ {
-			wanted = portsOf(l.number(), try+1)
+	if try > 0 || wanted.Etcd == 0 || !ports.AllFree(wanted.List(), 3*time.Second) {
+		for wanted = ports.Of(l.realPath(), try); slices.ContainsFunc(wanted.List(), ports.Taken); try++ {
+			wanted = ports.Of(l.realPath(), try+1)
 		}
 	}
 	keys := filepath.Join(l.folder, "pki")
@@ -161,7 +176,8 @@ func (l local) create(ctx context.Context, p programs, wanted ports, try int) er
 		return err
 	}
 
-	arguments := []string{"create", "cluster", "--config=kwokctl.yaml", "--kubeconfig=" + filepath.Join(l.cluster.folder, ".kwok", "kubeconfig")}
+	arguments := []string{"create", "cluster", "--config=kwokctl.yaml",
+		"--kubeconfig=" + filepath.Join(l.cluster.folder, ".kwok", "kubeconfig")}
 	for _, name := range components {
 		arguments = append(arguments, "--"+name+"-binary="+p.path(name))
 	}

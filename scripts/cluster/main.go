@@ -18,7 +18,7 @@
 // again or, if etcd cannot read them, moves aside. Down deletes only what this program made.
 //
 // Read in this order: cluster.go (the folder and its states), local.go (the life of a local cluster), component.go (its
-// processes), wait.go, ports.go, kind.go, build.go, samples.go, apiserver.go, kubeconfig.go, lock.go.
+// processes), wait.go, ports (a package), kind.go, build.go, samples.go, apiserver.go, kubeconfig.go, lock.go.
 package main
 
 import (

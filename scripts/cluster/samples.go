@@ -167,7 +167,8 @@ func (c *cluster) whyNot(ctx context.Context, sample object) (string, error) {
 		for name, value := range sample.Spec.Selector.MatchLabels {
 			labels = append(labels, name+"="+value)
 		}
-		if err := c.kubectlJSON(ctx, &pods, "get", "pods", "--namespace", sample.Metadata.Namespace, "--selector", strings.Join(labels, ",")); err != nil {
+		err := c.kubectlJSON(ctx, &pods, "get", "pods", "--namespace", sample.Metadata.Namespace, "--selector", strings.Join(labels, ","))
+		if err != nil {
 			return "", err
 		}
 	}

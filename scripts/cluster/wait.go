@@ -50,7 +50,7 @@ func (l local) wait(ctx context.Context, before snapshot, what string, holds fun
 	for _, name := range components {
 		attempts[name] = &attempt{at: now, log: before.logs[name]}
 	}
-	unanswered := now // since when all run, and the API server is not ready
+	unanswered := now // since when the API server and its etcd run, and it is not ready
 	progress := newWaiting()
 	defer progress.done()
 	for {
@@ -73,7 +73,7 @@ func (l local) wait(ctx context.Context, before snapshot, what string, holds fun
 		switch {
 		case len(missing) == 0 && ready && (holds == nil || holds(ctx)):
 			return nil
-		case len(missing) > 0 || ready || running["kube-apiserver"] != before.pids["kube-apiserver"]:
+		case ready || running["etcd"] == 0 || running["kube-apiserver"] == 0 || running["kube-apiserver"] != before.pids["kube-apiserver"]:
 			unanswered = time.Now()
 		case time.Since(unanswered) > 15*time.Second:
 			// It was there before this call, and may be stopped or stuck. Its data are etcd's, so this loses nothing.
