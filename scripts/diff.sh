@@ -21,7 +21,10 @@ files() {
 	done
 }
 
-all=$({ files "$after"; files "$before"; } | awk '!seen[$0]++')
+all=$({
+	files "$after"
+	files "$before"
+} | awk '!seen[$0]++')
 
 # show COLOR: the diff, as git prints it with that colour.
 show() {

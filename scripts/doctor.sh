@@ -17,7 +17,10 @@ at_least() {
 	IFS=. read -r -a have <<<"$1"
 	IFS=. read -r -a want <<<"$2"
 	for part in 0 1 2; do
-		[ "${have[part]:-0}" -eq "${want[part]:-0}" ] || { [ "${have[part]:-0}" -gt "${want[part]:-0}" ]; return; }
+		[ "${have[part]:-0}" -eq "${want[part]:-0}" ] || {
+			[ "${have[part]:-0}" -gt "${want[part]:-0}" ]
+			return
+		}
 	done
 }
 

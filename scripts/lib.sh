@@ -16,8 +16,14 @@ build_flags='-trimpath -buildvcs=false -gcflags=all=-dwarf=false'
 say() { printf '%s\n' "$*" >&2; }
 
 # fail MESSAGE: says it and ends the script. misuse MESSAGE: the same where the command line is wrong.
-fail() { say "$*"; exit 1; }
-misuse() { say "$*"; exit 2; }
+fail() {
+	say "$*"
+	exit 1
+}
+misuse() {
+	say "$*"
+	exit 2
+}
 
 # cluster_type: kind or local; nothing where no cluster has been made.
 cluster_type() { cut -d' ' -f1 "$state/type" 2>/dev/null || true; }

@@ -1,0 +1,119 @@
+// Command lint checks what no other linter knows: the lengths of lines and of chapters. It prints the chapters' lengths.
+//
+// The length of a chapter is the number of its lines that are not blank, and neither comment nor import. Tests, generated
+// code, and folders inside the chapter's, which hold its types, do not count.
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/scanner"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// limits are the most lines that each chapter is allowed to have. They are only ever lowered: to 300 for the first three
+// chapters, 400, 500 and 750 for the others.
+var limits = map[string]int{
+	"01-listwatch":   301,
+	"02-informer":    381,
+	"03-lister":      346,
+	"04-workqueue":   459,
+	"05-controller":  676,
+	"06-crd-codegen": 1164,
+}
+
+// unchecked are the folders that still have longer lines.
+var unchecked = regexp.MustCompile(`^(0\d-|internal/(cutter|docs|fence|podcause|program|election|consistency)/)`)
+
+// maxColumns is the longest line, in which a tab counts as 4 columns.
+const maxColumns = 140
+
+func main() {
+	lengths := map[string]int{}
+	failed := false
+	complain := func(format string, args ...any) {
+		failed = true
+		fmt.Fprintf(os.Stderr, format+"\n", args...)
+	}
+	err := fs.WalkDir(os.DirFS("."), ".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && strings.HasPrefix(entry.Name(), ".") && name != ".":
+			return fs.SkipDir
+		case path.Ext(name) != ".go":
+			return nil
+		}
+		source, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		files := token.NewFileSet()
+		file, err := parser.ParseFile(files, name, source, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil || ast.IsGenerated(file) {
+			return err
+		}
+		for number, line := range bytes.Split(source, []byte("\n")) {
+			if columns(line) > maxColumns && !unchecked.MatchString(name) {
+				complain("%s:%d: a line of %d columns: %d are allowed", name, number+1, columns(line), maxColumns)
+			}
+		}
+		if !strings.HasSuffix(name, "_test.go") {
+			lengths[path.Dir(name)] += codeLines(files, file, source)
+		}
+		return nil
+	})
+	if err != nil {
+		complain("%v", err)
+	}
+	for _, chapter := range slices.Sorted(maps.Keys(limits)) {
+		fmt.Printf("%-16s %4d lines of at most %d\n", chapter, lengths[chapter], limits[chapter])
+		if lengths[chapter] > limits[chapter] {
+			complain("%s has %d lines too many", chapter, lengths[chapter]-limits[chapter])
+		}
+	}
+	if failed {
+		os.Exit(1)
+	}
+}
+
+// columns returns the width of a line.
+func columns(line []byte) int { return utf8.RuneCount(line) + 3*bytes.Count(line, []byte("\t")) }
+
+// codeLines returns how many lines of a file have code, other than imports.
+func codeLines(files *token.FileSet, file *ast.File, source []byte) int {
+	lines := map[int]bool{}
+	handle := files.File(file.Pos())
+	var s scanner.Scanner
+	s.Init(handle, source, nil, 0) // without comments
+	for {
+		position, tok, text := s.Scan()
+		if tok == token.EOF {
+			break
+		}
+		if tok == token.SEMICOLON && text == "\n" {
+			continue // the scanner's own
+		}
+		for line := handle.Line(position); line <= handle.Line(position)+strings.Count(text, "\n"); line++ {
+			lines[line] = true // each line of a raw string
+		}
+	}
+	for _, declaration := range file.Decls {
+		if imports, ok := declaration.(*ast.GenDecl); ok && imports.Tok == token.IMPORT {
+			for line := handle.Line(imports.Pos()); line <= handle.Line(imports.End()); line++ {
+				delete(lines, line)
+			}
+		}
+	}
+	return len(lines)
+}
