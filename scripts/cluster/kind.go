@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"debug/elf"
 	"fmt"
@@ -135,6 +136,7 @@ func (c *cluster) kindUp(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Join(c.folder, "bin"), 0o700); err != nil {
 		return err
 	}
+	defer os.Remove(filepath.Join(c.folder, "bin", "kubeconfig-of-kind")) // kindFinish writes the workbook's own
 	if err := provider.Create(name, options...); err != nil {
 		return messagef("%v\nkind could not make the cluster: see above, run make doctor, or take CLUSTER=local make cluster.", err)
 	}
@@ -181,7 +183,11 @@ func (c *cluster) kindKubectl(ctx context.Context, provider *kind.Provider, dock
 	}
 	partial := c.kubectl() + ".partial"
 	defer os.Remove(partial)
-	err = exec.CommandContext(ctx, docker, "cp", nodes[0].String()+":/usr/bin/kubectl", partial).Run()
+	var path bytes.Buffer
+	err = nodes[0].CommandContext(ctx, "which", "kubectl").SetStdout(&path).Run()
+	if err == nil {
+		err = exec.CommandContext(ctx, docker, "cp", nodes[0].String()+":"+strings.TrimSpace(path.String()), partial).Run()
+	}
 	if err == nil && runsHere(partial) {
 		return os.Rename(partial, c.kubectl())
 	}
