@@ -15,7 +15,7 @@ umask 077 # as for all that is in the cluster's folder
 program=$state/bin/$folder
 CGO_ENABLED=0 GOFLAGS=$build_flags go build -C "$root" -o "$program" "./$folder" 2>"$program.log" &
 build=$!
-# A program that is new, or was changed, takes a while. Who sits there should know what for.
+# A program that is new, or was changed, takes a while. Say what for.
 if [ -t 2 ]; then
 	for _ in {1..20}; do
 		kill -0 $build 2>/dev/null || break

@@ -164,7 +164,7 @@ func (c *cluster) isWhole(t *testing.T) {
 	c.run(t, "./cluster-status.sh")
 }
 
-// mark puts an object on the cluster, and isMarked tells whether it's still there.
+// mark puts an object on the cluster, and isMarked reports whether it is still there.
 func (c *cluster) mark(t *testing.T) {
 	t.Helper()
 	if !c.isMarked(t) {
@@ -207,7 +207,7 @@ func TestLocalClusterOnABusyMachine(t *testing.T) {
 func TestLocalCluster(t *testing.T) {
 	onOneCluster(t, []clusterTest{
 		{"the samples get ready and come back", samples},
-		{"a sample that cannot run holds nobody up", samplesThatCannotRun},
+		{"a sample that cannot run delays nothing", samplesThatCannotRun},
 		{"there is room for thousands of pods", room},
 		{"a chapter stops at an interrupt", interrupted},
 		{"a stopped API server comes back with its data", stoppedAPIServer},
@@ -497,7 +497,7 @@ func interrupted(t *testing.T, c *cluster) {
 	}
 }
 
-// A sample that cannot run holds nobody up: its pod's own reason is printed. On the local cluster, only a pod that fits
+// A sample that cannot run delays nothing: its pod's own reason is printed. On the local cluster, only a pod that fits
 // on no node does not run.
 func samplesThatCannotRun(t *testing.T, c *cluster) {
 	c.run(t, "./kubectl", "delete", "pod", "nginx-1", "-n", "nginx", "--ignore-not-found")

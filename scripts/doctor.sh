@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks what the workbook needs: one line each, ok or how to put it right. Exit code 1 if something must be put right.
+# Checks what the workbook needs: one line each, ok or how to correct it. Exit code 1 if something must be corrected.
 set -uo pipefail
 . "$(dirname "$0")/lib.sh"
 

@@ -223,8 +223,8 @@ func TestTheCauseOfAFailedStartIsNamed(t *testing.T) {
 	})
 }
 
-// The programs may be somebody else's, in a folder that this user can only read; locks have their own place. On such a
-// machine, other users also run programs: one of them has the port that etcd would have.
+// The programs can belong to another user, in a folder that this user can only read; locks have their own place. On such
+// a machine, other users also run programs: one of them has the port that etcd would have.
 func TestAReadOnlyCacheATakenPortAndALink(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)

@@ -7,7 +7,7 @@ set -uo pipefail
 export CLUSTER=$1 CLUSTER_DIR=$state
 have=$(cluster_type)
 if [ "${have:-$CLUSTER}" != "$CLUSTER" ]; then
-	# The cluster that is up is of the other kind, and somebody's: the tests get one beside it.
+	# The cluster that is up is of the other kind, and in use: the tests get one beside it.
 	CLUSTER_DIR=$state/test-$CLUSTER
 fi
 "$scripts/cluster-up.sh" || exit 1

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # usage: update-codegen.sh [FOLDER]
 # Generates from chapter 6's Go types all that follows from them: deep copies, registration, clients, and the CRD
-# manifest. FOLDER is the checkout to do it in: this one, if not told otherwise.
+# manifest. FOLDER is the checkout to do it in, by default this one.
 #
 # code-generator's own script does most of it. It is found in the module cache, at the version that go.mod pins; there
 # is no vendor folder, and the checkout can be anywhere.

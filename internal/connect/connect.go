@@ -57,7 +57,7 @@ func (o *Options) Load() (*Cluster, error) {
 				"confirm the one in $KUBECONFIG with --context NAME, or unset KUBECONFIG")
 		}
 	default:
-		if file := findUpwards(filepath.Join(".cluster", "kubeconfig")); file != "" {
+		if file := FindUpwards(filepath.Join(".cluster", "kubeconfig")); file != "" {
 			files = []string{file}
 			break
 		}
@@ -101,23 +101,21 @@ func (o *Options) Load() (*Cluster, error) {
 	return &Cluster{Config: config, Context: name}, nil
 }
 
-// findUpwards returns the path of name in the working folder or the nearest folder above that has it.
-func findUpwards(name string) string {
+// FindUpwards returns the path of name in the working folder or the nearest folder above that has it, or "".
+func FindUpwards(name string) string {
 	folder, err := os.Getwd()
-	if err != nil {
-		return ""
-	}
-	for {
+	for err == nil {
 		path := filepath.Join(folder, name)
 		if _, err := os.Stat(path); err == nil {
 			return path
 		}
 		parent := filepath.Dir(folder)
 		if parent == folder {
-			return ""
+			break
 		}
 		folder = parent
 	}
+	return ""
 }
 
 // Greet asks the server for its version and returns the line that every program starts with:

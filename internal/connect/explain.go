@@ -41,7 +41,7 @@ func Explain(err error) string {
 		return fmt.Sprintf("no way to %s: check the network", server)
 	case errors.As(err, &certificate) && certificate.Reason == x509.Expired:
 		return fmt.Sprintf("the certificate of %s has expired or is not valid yet: "+
-			"check this machine's clock, or make the cluster anew with `make cluster-down cluster`", server)
+			"check this machine's clock, or make a new cluster with `make cluster-down cluster`", server)
 	case errors.As(err, &authority):
 		return fmt.Sprintf("the certificate of %s is signed by an authority that the kubeconfig does not know: "+
 			"the kubeconfig is of another cluster, or of an older one; "+
@@ -92,7 +92,7 @@ func lostConnection(err error) string {
 	return how
 }
 
-// isUnknownPath tells a 404 for a whole resource (no such API) from one for an object (no such name).
+// isUnknownPath reports whether a 404 is for a whole resource (no such API), and not for an object (no such name).
 func isUnknownPath(err error) bool {
 	return apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, "UnexpectedServerResponse")
 }

@@ -107,7 +107,7 @@ func (c *Cluster) Compact(t testing.TB) string {
 	if server == nil {
 		t.Fatal("no --etcd-servers in kwok.yaml: kwok has changed its format, find etcd's port anew")
 	}
-	// Any range tells the revision; AA== is the key \0, which does not exist.
+	// The answer to any range has the revision; AA== is the key \0, which does not exist.
 	answer := c.post(t, string(server[1])+"/v3/kv/range", `{"key":"AA=="}`)
 	c.post(t, string(server[1])+"/v3/kv/compaction", fmt.Sprintf(`{"revision":%q,"physical":true}`, answer.Header.Revision))
 	return answer.Header.Revision

@@ -5,7 +5,7 @@
 //
 // Where there is no cluster, such tests are skipped; with REQUIRE_CLUSTER in the environment they fail instead.
 // They never use ~/.kube/config, and $KUBECONFIG only with the test flag -context NAME: a test must not write
-// to a cluster that nobody named.
+// to a cluster that its user has not named.
 package testcluster
 
 import (
@@ -30,6 +30,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"example.com/client-go-workbook/internal/connect"
 )
 
 var contextFlag = flag.String("context", "", "test on this context of $KUBECONFIG instead of the workbook's cluster")
@@ -59,7 +61,7 @@ func Kubeconfig(t testing.TB) string {
 // Root returns the repository's root: the nearest folder from the working folder upwards that has a go.mod.
 func Root(t testing.TB) string {
 	t.Helper()
-	mod := findUpwards("go.mod")
+	mod := connect.FindUpwards("go.mod")
 	if mod == "" {
 		t.Fatal("no go.mod here or above: run the tests inside the repository")
 	}
@@ -147,7 +149,7 @@ func find() (*clientcmdapi.Config, error) {
 	if *contextFlag != "" {
 		kubeconfig, err = load(*contextFlag, filepath.SplitList(os.Getenv("KUBECONFIG"))...)
 	} else {
-		file := findUpwards(filepath.Join(".cluster", "kubeconfig"))
+		file := connect.FindUpwards(filepath.Join(".cluster", "kubeconfig"))
 		if dir := os.Getenv("CLUSTER_DIR"); dir != "" {
 			file = filepath.Join(dir, "kubeconfig")
 		}
@@ -203,21 +205,4 @@ func restConfig(t testing.TB, kubeconfig *clientcmdapi.Config) *rest.Config {
 	}
 	config.QPS = -1 // the server's priority and fairness decides who waits
 	return config
-}
-
-// findUpwards returns the path of name in the working folder or the nearest folder above it that has it.
-func findUpwards(name string) string {
-	folder, err := os.Getwd()
-	for err == nil {
-		path := filepath.Join(folder, name)
-		if _, err := os.Stat(path); err == nil {
-			return path
-		}
-		parent := filepath.Dir(folder)
-		if parent == folder {
-			break
-		}
-		folder = parent
-	}
-	return ""
 }

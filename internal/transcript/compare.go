@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// masks are narrow on purpose: a number that tells something, such as a count or an HTTP status, must stay.
+// masks are narrow on purpose: a number that has a meaning, such as a count or an HTTP status, must stay.
 // That is why a number with no word to say what it is needs 4 digits to be masked.
 var masks = []struct {
 	pattern *regexp.Regexp

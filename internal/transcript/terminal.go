@@ -34,7 +34,7 @@ func start(root, script string) (*terminal, error) {
 	cmd := exec.Command("bash", "-c", script)
 	term := &terminal{cmd: cmd, root: root, ended: make(chan struct{})}
 	cmd.Dir = root
-	// Without what would lead to another cluster, tell a make that it runs under the make that runs the tests, or switch
+	// Without the variables that lead to another cluster, that make takes for those of a make above it, or that switch
 	// something on for the tests that the README's reader has switched off.
 	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")

@@ -277,7 +277,7 @@ func TestMask(t *testing.T) {
 		}
 	}
 
-	// Numbers that tell something.
+	// Numbers that have a meaning.
 	for _, line := range []string{
 		"410 Gone", "HTTP 429", "after 3 event(s)", "from 3 to 5 replicas", "page 2 of 20, 500 objects",
 		"nginx-1", "nginx-deployment", "v1alpha1", "1/1 Running 0", "exit status 2", "#3 GET /api/v1/namespaces/nginx/pods?limit=500",

@@ -190,7 +190,7 @@ func (p programs) goBuild(ctx context.Context, missing []string) error {
 	}
 	for _, pkg := range missing {
 		name := programOf(pkg)
-		// Moved into its place when it is whole, so that nobody ever starts half a program.
+		// Moved into its place when it is whole, so that half a program is never started.
 		built := filepath.Join(partial, name)
 		if name == "etcd" {
 			built = filepath.Join(partial, "server")

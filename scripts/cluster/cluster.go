@@ -311,5 +311,5 @@ func (c *cluster) realPath() string {
 	return c.path
 }
 
-// number tells this cluster from others on the machine.
+// number distinguishes this cluster from others on the machine.
 func (c *cluster) number() uint32 { return ports.Number(c.realPath()) }

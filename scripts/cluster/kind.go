@@ -71,7 +71,7 @@ func nodeImage(root string) string {
 	return config.Nodes[0].Image
 }
 
-// kindName is the cluster's name. All of kind's clusters share one list, so it tells checkouts apart.
+// kindName is the cluster's name. All of kind's clusters share one list, so each checkout has a name of its own there.
 func (c *cluster) kindName() string {
 	content, _ := os.ReadFile(filepath.Join(c.folder, marker))
 	if _, name, found := strings.Cut(strings.TrimSpace(string(content)), " "); found && c.folder != "" {

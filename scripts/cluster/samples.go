@@ -15,10 +15,10 @@ import (
 )
 
 // samples puts the sample objects on the cluster and waits until their pods are ready: all of them, or those that
-// chapter N needs, which are its own and the earlier chapters'. Changed ones are put right again; with --if-missing only
+// chapter N needs, which are its own and the earlier chapters'. Changed ones are applied again; with --if-missing only
 // where one is missing, which is a quick question.
 //
-// A sample that cannot run, for want of its image say, holds nobody up: it is named, with the reason that its pod gives.
+// A sample that cannot run, for want of its image say, delays nothing: it is named, with the reason that its pod gives.
 func (c *cluster) samples(ctx context.Context, arguments []string) error {
 	ifMissing := len(arguments) > 0 && arguments[0] == "--if-missing"
 	if ifMissing {

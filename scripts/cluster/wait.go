@@ -62,7 +62,7 @@ func (l local) wait(ctx context.Context, before snapshot, what string, holds fun
 				continue
 			}
 			missing = append(missing, name)
-			// Each needs those before it: etcd nobody, the API server etcd, all others the API server.
+			// Each needs another: the API server needs etcd, all others need the API server.
 			if i == 1 && running["etcd"] == 0 || i > 1 && !ready {
 				continue
 			}

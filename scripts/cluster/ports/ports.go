@@ -31,7 +31,7 @@ func Of(folder string, try int) Ports {
 		ControllerManager: first + 3, Scheduler: first + 4, Kwok: first + 5}
 }
 
-// Number turns a folder's path into a number, which tells its cluster from the others on the machine.
+// Number turns a folder's path into a number, which distinguishes its cluster from the others on the machine.
 func Number(folder string) uint32 {
 	hash := fnv.New32a()
 	hash.Write([]byte(folder))
