@@ -1,17 +1,13 @@
 package scripts_test
 
 import (
-	"bufio"
 	"bytes"
-	"crypto/tls"
 	"flag"
 	"io/fs"
 	"net"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -19,7 +15,6 @@ import (
 	"time"
 
 	"github.com/shirou/gopsutil/v4/process"
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"example.com/client-go-workbook/internal/testkit"
 )
@@ -203,18 +198,6 @@ func TestLocalClusterOnABusyMachine(t *testing.T) {
 	})
 }
 
-// TestLocalCluster uses one cluster for one test after the other.
-func TestLocalCluster(t *testing.T) {
-	onOneCluster(t, []clusterTest{
-		{"the samples get ready and come back", samples},
-		{"a sample that cannot run delays nothing", samplesThatCannotRun},
-		{"there is room for thousands of pods", room},
-		{"a chapter stops at an interrupt", interrupted},
-		{"a stopped API server comes back with its data", stoppedAPIServer},
-		{"other users of the machine get no data and no keys", private},
-	})
-}
-
 type clusterTest struct {
 	name string
 	run  func(*testing.T, *cluster)
@@ -331,54 +314,6 @@ func slowAPIServer(t *testing.T, c *cluster) {
 	}
 }
 
-// private looks at what another user could: file modes, and the ports, which all users reach.
-func private(t *testing.T, c *cluster) {
-	err := filepath.WalkDir(c.folder, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.Type()&fs.ModeSymlink != 0 {
-			return err
-		}
-		if entry.Name() == "kubectl-cache" { // it names the server's resources, and is in a folder for its owner only
-			return filepath.SkipDir
-		}
-		info, err := entry.Info()
-		if err == nil && info.Mode().Perm()&0o077 != 0 {
-			t.Errorf("%s has mode %s", path, info.Mode())
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	settings, err := os.ReadFile(filepath.Join(c.kwokFolder(), "kwok.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := func(name string) string {
-		match := regexp.MustCompile(`(?m)^  ` + name + `: (\d+)$`).FindSubmatch(settings)
-		if match == nil {
-			t.Fatalf("no %s in kwok.yaml", name)
-		}
-		return string(match[1])
-	}
-	anybody := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
-	for _, url := range []string{
-		"https://127.0.0.1:" + port("etcdPort") + "/v3/kv/range",
-		"https://127.0.0.1:" + port("etcdPeerPort") + "/members",
-		"http://127.0.0.1:" + port("etcdPort") + "/v3/kv/range",
-		"http://127.0.0.1:" + port("kwokControllerPort") + "/debug/pprof/heap",
-		"https://" + c.address(t) + "/api/v1/secrets",
-	} {
-		response, err := anybody.Post(url, "application/json", strings.NewReader(`{"key":"AA=="}`))
-		if err != nil {
-			continue
-		}
-		response.Body.Close()
-		if response.StatusCode == http.StatusOK {
-			t.Errorf("%s answers anybody", url)
-		}
-	}
-}
-
 func movesAside(t *testing.T, c *cluster) {
 	c.mark(t)
 	c.kill(t, programs...)
@@ -400,113 +335,5 @@ func movesAside(t *testing.T, c *cluster) {
 	c.isWhole(t)
 	if c.isMarked(t) {
 		t.Error("it is not a new cluster")
-	}
-}
-
-func stoppedAPIServer(t *testing.T, c *cluster) {
-	c.mark(t)
-	before := c.processes(t)
-
-	c.run(t, "./apiserver.sh", "stop")
-	stopped := c.processes(t)
-	if stopped["kube-apiserver"] != 0 || stopped["etcd"] != before["etcd"] {
-		t.Errorf("running: %v, before: %v", stopped, before)
-	}
-	c.run(t, "./apiserver.sh", "start")
-	c.isWhole(t)
-	after := c.processes(t)
-	for _, name := range programs {
-		if same := after[name] == before[name]; same == (name == "kube-apiserver") {
-			t.Errorf("%s: process %d, before %d", name, after[name], before[name])
-		}
-	}
-	if !c.isMarked(t) {
-		t.Error("the objects are lost")
-	}
-	if got := run(t, c.env, "./apiserver.sh"); got != (result{"", "usage: scripts/apiserver.sh stop|start\n", 2}) {
-		t.Errorf("without an argument: %+v", got)
-	}
-}
-
-func samples(t *testing.T, c *cluster) {
-	c.run(t, "./apply-samples.sh", "1")
-	pods := func() string {
-		return c.run(t, "./kubectl", "get", "pods", "-A", "-o", `jsonpath={range .items[*]}{.metadata.namespace} {.status.phase} {end}`)
-	}
-	if got, want := pods(), strings.Repeat("default Running ", 3)+"nginx Running "; got != want {
-		t.Errorf("chapter 1: %q, want %q", got, want)
-	}
-	c.run(t, "./apply-samples.sh")
-	selected := func() string {
-		return c.run(t, "./kubectl", "get", "deployments", "-n", "test", "-l", "app=test", "-o", "name")
-	}
-	if got, want := selected(), "deployment.apps/test-1\ndeployment.apps/test-2\n"; got != want {
-		t.Errorf("chapter 3: %q, want %q", got, want)
-	}
-
-	c.run(t, "./kubectl", "scale", "deployment", "nginx-deployment", "--replicas=1")
-	c.run(t, "./kubectl", "delete", "pod", "nginx-1", "-n", "nginx")
-	c.run(t, "./apply-samples.sh", "--if-missing", "1")
-	if got, want := pods(), "nginx Running "; !strings.Contains(got, want) {
-		t.Errorf("after deleting one: %q, want %q in it", got, want)
-	}
-	if got := c.run(t, "./apply-samples.sh"); got != "" {
-		t.Errorf("the second time it said %q", got)
-	}
-}
-
-// Pods become ready without waiting for any limit on requests.
-func room(t *testing.T, c *cluster) {
-	c.run(t, "./kubectl", "create", "deployment", "many", "--image=nginx:1.28.0", "--replicas=200")
-	c.run(t, "./kubectl", "rollout", "status", "deployment", "many", "--timeout=60s")
-	room := int64(0)
-	nodes := c.run(t, "./kubectl", "get", "nodes", "-o", "jsonpath={.items[*].status.allocatable.pods}")
-	for allocatable := range strings.FieldsSeq(nodes) {
-		pods, err := resource.ParseQuantity(allocatable)
-		if err != nil {
-			t.Fatal(err)
-		}
-		room += pods.Value()
-	}
-	if room < 12000 {
-		t.Errorf("room for %d pods, want at least 12000", room)
-	}
-}
-
-func interrupted(t *testing.T, c *cluster) {
-	cmd := command(c.env, "./chapter.sh", "1")
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd.Stderr = t.Output()
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(stdout)
-	if !lines.Scan() {
-		t.Error("it printed nothing")
-	}
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Error(err)
-	}
-	for lines.Scan() {
-	}
-	if err := cmd.Wait(); err != nil {
-		t.Error(err)
-	}
-}
-
-// A sample that cannot run delays nothing: its pod's own reason is printed. On the local cluster, only a pod that fits
-// on no node does not run.
-func samplesThatCannotRun(t *testing.T, c *cluster) {
-	c.run(t, "./kubectl", "delete", "pod", "nginx-1", "-n", "nginx", "--ignore-not-found")
-	c.run(t, "./kubectl", "cordon", "-l", "type=kwok")
-	t.Cleanup(func() { c.run(t, "./kubectl", "uncordon", "-l", "type=kwok") })
-	got := c.run(t, "./apply-samples.sh", "--if-missing", "1")
-	for _, want := range []string{"The sample Pod nginx/nginx-1 does not run: Unschedulable: ", "Going on: "} {
-		if strings.Count(got, want) != 1 {
-			t.Errorf("%q is not in it once: %s", want, got)
-		}
 	}
 }
