@@ -1,3 +1,6 @@
+// burst.go: many updates of one pod, which the queue merges into few syncs.
+// Before: faults.go. Next: informer.go.
+
 package main
 
 import (
@@ -17,41 +20,42 @@ import (
 	"example.com/client-go-workbook/internal/program"
 )
 
-// burst updates one pod many times, as fast as the server takes it, and counts what the controller makes of it.
+// burst updates one pod many times, as fast as the server takes it, and counts the pod's syncs.
 type burst struct {
 	key     cache.ObjectName
 	updates int
 	indexer cache.Indexer
+	out     *program.Printer
 
-	mu              sync.Mutex
-	syncs           int
-	working, atOnce int    // syncs that run now, and the most that ever did
-	synced          string // resourceVersion that the newest sync saw
+	mu                     sync.Mutex
+	syncs                  int
+	running, maxConcurrent int    // syncs that run now, and the most that ran at once
+	synced                 string // the pod's resourceVersion at the newest sync
 }
 
-// around returns sync with the pod's syncs counted.
-func (b *burst) around(sync func(cache.ObjectName) error) func(cache.ObjectName) error {
-	return func(key cache.ObjectName) error {
+// wrap returns syncHandler with the pod's syncs counted.
+func (b *burst) wrap(syncHandler syncFunc) syncFunc {
+	return func(ctx context.Context, key cache.ObjectName) error {
 		if key != b.key {
-			return sync(key)
+			return syncHandler(ctx, key)
 		}
 		b.mu.Lock()
 		b.syncs++
-		b.working++
-		b.atOnce = max(b.atOnce, b.working)
+		b.running++
+		b.maxConcurrent = max(b.maxConcurrent, b.running)
 		b.mu.Unlock()
-		version := b.version()
-		err := sync(key) // sees that version, or a newer one
+		version := b.resourceVersion()
+		err := syncHandler(ctx, key) // sees that version, or a newer one
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		b.working--
+		b.running--
 		b.synced = version
 		return err
 	}
 }
 
-// version returns the resourceVersion of the pod in the store, or nothing.
-func (b *burst) version() string {
+// resourceVersion returns that of the pod in the store, or "" if there is none.
+func (b *burst) resourceVersion() string {
 	object, exists, err := b.indexer.GetByKey(b.key.String())
 	if err != nil || !exists {
 		return ""
@@ -59,9 +63,12 @@ func (b *burst) version() string {
 	return object.(*corev1.Pod).ResourceVersion
 }
 
-// run makes the updates, waits until the last one was synced, and prints the counts.
-func (b *burst) run(ctx context.Context, clientset kubernetes.Interface, out *program.Printer) error {
-	if b.version() == "" {
+// run makes the updates, waits until the last one is synced, and prints the counts.
+func (b *burst) run(ctx context.Context, clientset kubernetes.Interface, hasSynced []cache.DoneChecker) error {
+	if b.updates == 0 || !cache.WaitFor(ctx, "", hasSynced...) {
+		return nil
+	}
+	if b.resourceVersion() == "" {
 		return program.Usagef("there is no pod %s among the watched ones: name another with --burst-key", b.key)
 	}
 	b.mu.Lock()
@@ -70,17 +77,15 @@ func (b *burst) run(ctx context.Context, clientset kubernetes.Interface, out *pr
 	start := time.Now()
 	var last string
 	for i := range b.updates {
-		patch := fmt.Sprintf(`{"metadata":{"annotations":{"example.com/burst":"%d of %d, begun at %s"}}}`, i+1, b.updates, start.Format(time.RFC3339Nano))
-		pod, err := clientset.CoreV1().Pods(b.key.Namespace).Patch(ctx, b.key.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
-		if ctx.Err() != nil {
-			return nil // Ctrl-C came first
-		}
+		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"example.com/burst":"%d of %d, begun at %s"}}}`,
+			i+1, b.updates, start.Format(time.RFC3339Nano))
+		pod, err := clientset.CoreV1().Pods(b.key.Namespace).Patch(ctx, b.key.Name, types.MergePatchType, patch, metav1.PatchOptions{})
 		if err != nil {
 			return err
 		}
 		last = pod.ResourceVersion
 	}
-	took := time.Since(start)
+	took := time.Since(start).Round(time.Millisecond)
 	err := wait.PollUntilContextCancel(ctx, 10*time.Millisecond, true, func(context.Context) (bool, error) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
@@ -88,10 +93,11 @@ func (b *burst) run(ctx context.Context, clientset kubernetes.Interface, out *pr
 		return err == nil && order >= 0, nil
 	})
 	if err != nil {
-		return nil // Ctrl-C
+		return err
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	out.Line("BURST", "%d updates of %s in %s made %d sync(s), never more than %d at once", b.updates, b.key, took.Round(time.Millisecond), b.syncs, b.atOnce)
+	b.out.Line("BURST", "%d updates of %s in %s led to %d sync(s), never more than %d at once",
+		b.updates, b.key, took, b.syncs, b.maxConcurrent)
 	return nil
 }

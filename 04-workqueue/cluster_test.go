@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,29 +20,30 @@ import (
 
 	"example.com/client-go-workbook/internal/program"
 	"example.com/client-go-workbook/internal/testcluster"
+	"example.com/client-go-workbook/internal/testkit"
 )
 
-// Each test has a namespace of its own. Where the articles' one was nginx, its name is replaced in what is printed.
+// Each test has a namespace of its own. The articles' one was nginx: in what is printed, that takes the place of the name.
 
 func TestFourthArticleOnServer(t *testing.T) {
 	namespace, pods := nginx(t)
 	p := start(t, "--kubeconfig", testcluster.Kubeconfig(t), "-n", namespace)
-	p.await(t, "^Sync/Add/Update for Pod nginx-1$")
+	p.Await(t, "^Sync/Add/Update for Pod nginx-1$")
 	checkLines(t, p, namespace, "1. at the start", []string{"add pod:  nginx/nginx-1"}, []string{"Sync/Add/Update for Pod nginx-1"})
 
 	if _, err := pods.Patch(t.Context(), "nginx-1", types.MergePatchType, []byte(`{"metadata":{"annotations":{"a":"b"}}}`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	p.await(t, "(?s)(^Sync.*){2}")
+	p.Await(t, "(?s)(^Sync.*){2}")
 	checkLines(t, p, namespace, "2. with an annotation", []string{"add pod:  nginx/nginx-1", "update pod:  nginx/nginx-1"},
 		[]string{"Sync/Add/Update for Pod nginx-1", "Sync/Add/Update for Pod nginx-1"})
 
 	if err := pods.Delete(t.Context(), "nginx-1", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	p.await(t, "^Pod .* does not exist anymore$")
-	// Between the two states the server has some more, and the article calls them "several updates": how many
-	// is up to the kubelet. How many of them are synced is up to how fast they come.
+	p.Await(t, "^Pod .* does not exist anymore$")
+	// Between the two states the server has some more. The article calls them "several updates": the kubelet decides how
+	// many. How many of them are synced depends on how fast they come.
 	events, syncs := printed(p, namespace)
 	updates := 0
 	for len(events) > 3 && events[2] == "update pod:  nginx/nginx-1" {
@@ -54,44 +56,43 @@ func TestFourthArticleOnServer(t *testing.T) {
 	wantEvents := []string{"add pod:  nginx/nginx-1", "update pod:  nginx/nginx-1", "delete pod:  nginx/nginx-1"}
 	wantSyncs := []string{"Sync/Add/Update for Pod nginx-1", "Sync/Add/Update for Pod nginx-1", "Pod nginx/nginx-1 does not exist anymore"}
 	if updates == 0 || !slices.Equal(events, wantEvents) || !slices.Equal(syncs, wantSyncs) {
-		t.Errorf("3. deleted: %d updates on the way, handlers %q, workers %q", updates, events, syncs)
+		t.Errorf("3. deleted: %d updates in between, handlers %q, workers %q", updates, events, syncs)
 	}
 }
 
 func TestFirstArticleOnServer(t *testing.T) {
 	p := start(t, "--kubeconfig", testcluster.Kubeconfig(t), "-n", "default")
-	p.await(t, "^Pod default/mypod does not exist anymore$")
-	if got := p.stdout.String(); !strings.HasPrefix(got, "delete pod:  default/mypod\n") {
-		t.Errorf("the pod that only the store knew is not the first thing told of:\n%s", got)
+	p.Await(t, "^Pod default/mypod does not exist anymore$")
+	if got := p.Out.String(); !strings.HasPrefix(got, "delete pod:  default/mypod\n") {
+		t.Errorf("the first event is not that of the pod that only the store knows:\n%s", got)
 	}
 }
 
 func TestDeletedWhileAway(t *testing.T) {
 	namespace, pods := nginx(t)
 	p := start(t, "--kubeconfig", testcluster.Kubeconfig(t), "-n", namespace, "--cut-after", "2s", "--cut-for", "4s", "--cut-times", "1")
-	p.await(t, "^Sync/Add/Update for Pod nginx-1$")
-	await(t, "the cut", func() bool { return strings.Contains(p.stderr.String(), "cut") })
+	p.Await(t, "^Sync/Add/Update for Pod nginx-1$")
+	testkit.Await(t, "the cut", func() bool { return strings.Contains(p.Err.String(), "cut") })
 	if err := pods.Delete(t.Context(), "nginx-1", metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}); err != nil {
 		t.Fatal(err)
 	}
-	p.await(t, "^Pod .*/nginx-1 does not exist anymore$")
+	p.Await(t, "^Pod .*/nginx-1 does not exist anymore$")
 }
 
-// A user who may not list pods gets an answer instead of an endless wait.
+// Without permission to list pods, the program ends with the server's answer instead of waiting.
 func TestForbidden(t *testing.T) {
-	config := testcluster.Config(t)
-	clientset := kubernetes.NewForConfigOrDie(testcluster.AsUser(config, "nobody"))
-	c := chapter{selection: selection{namespace: "default", labels: labels.Everything()}, out: program.NewPrinter(&output{}), workers: 1, drainFor: time.Second}
-	if err := c.run(t.Context(), clientset); !apierrors.IsForbidden(err) {
-		t.Errorf("run = %v, want a refusal", err)
+	config := testcluster.AsUser(testcluster.Config(t), "nobody")
+	o := options{selection: selection{namespace: "default", labels: labels.Everything()}, workers: 1, drainFor: time.Second}
+	if err := run(t.Context(), config, o, program.NewPrinter(io.Discard)); !apierrors.IsForbidden(err) {
+		t.Errorf("run = %v, want Forbidden", err)
 	}
 }
 
 func TestBurstOnServer(t *testing.T) {
 	namespace, _ := nginx(t)
-	p := start(t, "--kubeconfig", testcluster.Kubeconfig(t), "-n", namespace, "--workers", "4", "--work", "100ms", "--burst", "200", "--burst-key", namespace+"/nginx-1")
-	line := p.await(t, "^BURST .*$")
-	match := regexp.MustCompile(`200 updates of .*/nginx-1 in (.*) made (\d+) sync\(s\), never more than 1 at once`).FindStringSubmatch(line)
+	p := start(t, "--kubeconfig", testcluster.Kubeconfig(t), "-n", namespace, "--workers", "4", "--sync-delay", "100ms", "--burst", "200", "--burst-key", namespace+"/nginx-1")
+	line := p.Await(t, "^BURST .*$")
+	match := regexp.MustCompile(`200 updates of .*/nginx-1 in (.*) led to (\d+) sync\(s\), never more than 1 at once`).FindStringSubmatch(line)
 	if match == nil {
 		t.Fatal(line)
 	}
@@ -101,18 +102,16 @@ func TestBurstOnServer(t *testing.T) {
 	if most := int(took/(100*time.Millisecond)) + 3; err != nil || syncs == 0 || syncs > most {
 		t.Errorf("%s: that is not between 1 and %d syncs (%v)", line, most, err)
 	}
-	if updates := strings.Count(p.stdout.String(), "update pod:  "+namespace+"/nginx-1\n"); updates < 200 {
-		t.Errorf("the handler was told of %d updates, want 200", updates)
+	if updates := strings.Count(p.Out.String(), "update pod:  "+namespace+"/nginx-1\n"); updates < 200 {
+		t.Errorf("the handler got %d updates, want 200", updates)
 	}
-	if err := p.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	if code := p.exit(t); code != 0 {
+	p.Signal(t, syscall.SIGTERM)
+	if code := p.Exit(t); code != 0 {
 		t.Errorf("exit code %d, want 0", code)
 	}
 }
 
-// nginx makes a namespace with a running pod nginx-1.
+// nginx creates a namespace with a running pod nginx-1.
 func nginx(t *testing.T) (namespace string, pods typedcorev1.PodInterface) {
 	t.Helper()
 	config := testcluster.Config(t)
@@ -125,7 +124,7 @@ func nginx(t *testing.T) (namespace string, pods typedcorev1.PodInterface) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	await(t, "pod nginx-1 to be ready", func() bool {
+	testkit.Await(t, "pod nginx-1 to be ready", func() bool {
 		pod, err := pods.Get(t.Context(), "nginx-1", metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -137,9 +136,9 @@ func nginx(t *testing.T) (namespace string, pods typedcorev1.PodInterface) {
 	return namespace, pods
 }
 
-// printed returns what the handlers have printed, and what the workers have: each for themselves have an order.
-func printed(p *process, namespace string) (events, syncs []string) {
-	for line := range strings.Lines(strings.ReplaceAll(p.stdout.String(), namespace+"/", "nginx/")) {
+// printed returns what the handlers have printed, and what the workers have. The lines of each of them have an order.
+func printed(p *testkit.Process, namespace string) (events, syncs []string) {
+	for line := range strings.Lines(strings.ReplaceAll(p.Out.String(), namespace+"/", "nginx/")) {
 		line = strings.TrimSuffix(line, "\n")
 		if strings.Contains(line, " pod:  ") {
 			events = append(events, line)
@@ -150,7 +149,7 @@ func printed(p *process, namespace string) (events, syncs []string) {
 	return events, syncs
 }
 
-func checkLines(t *testing.T, p *process, namespace, when string, wantEvents, wantSyncs []string) {
+func checkLines(t *testing.T, p *testkit.Process, namespace, when string, wantEvents, wantSyncs []string) {
 	t.Helper()
 	events, syncs := printed(p, namespace)
 	if !slices.Equal(events, wantEvents) || !slices.Equal(syncs, wantSyncs) {

@@ -1,3 +1,6 @@
+// handler.go: the informer's events fill the queue.
+// Before: main.go. Next: controller.go.
+
 package main
 
 import (
@@ -9,10 +12,10 @@ import (
 	"example.com/client-go-workbook/internal/program"
 )
 
-// podHandler puts the names of pods into the queue, and does nothing else: a handler that works keeps the events
-// behind it waiting, a queue has as many workers as one likes.
+// podHandler adds the names of pods to the queue, and does nothing else: the events behind it wait for a handler, and a
+// queue can have any number of workers.
 //
-// Names, not objects: until a worker gets to it the object may have changed again, and the store has the newest.
+// It adds names, not objects: the object may have changed again when a worker is free, and the store has the newest.
 func podHandler(out *program.Printer, queue workqueue.TypedInterface[cache.ObjectName]) cache.TypedResourceEventHandler[*corev1.Pod] {
 	return coreinformers.PodHandlerFuncs{
 		AddFunc: func(pod *corev1.Pod) {
@@ -26,7 +29,7 @@ func podHandler(out *program.Printer, queue workqueue.TypedInterface[cache.Objec
 			queue.Add(name)
 		},
 		DeleteFunc: func(deleted coreinformers.DeletedPod) {
-			name := deleted.GetObjectName() // also where the pod itself was missed: see chapter 2's tombstones
+			name := deleted.GetObjectName() // also if the informer has missed the pod's last state: see chapter 2's tombstones
 			out.Print("delete pod:  ", name.Namespace, "/", name.Name)
 			queue.Add(name)
 		},

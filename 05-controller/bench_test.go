@@ -8,47 +8,45 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"example.com/client-go-workbook/internal/program"
 	"example.com/client-go-workbook/internal/testcluster"
+	"example.com/client-go-workbook/internal/testkit"
 )
 
-// BenchmarkQPS lets the controller make 200 Deployments, with client-go's default limit for clients of 5 requests a
-// second, and without. It reports the time from the start until the last one is made.
+// BenchmarkQPS lets the controller create 200 Deployments, with client-go's default limit of 5 requests a second for the
+// clients of each API group, and without a limit. It reports the time from the start until the last one is created.
 func BenchmarkQPS(b *testing.B) {
 	const objects = 200
-	config := testcluster.Config(b)
-	client := kubernetes.NewForConfigOrDie(config)
-	for name, qps := range map[string]float32{"qps=5": 5, "qps=none": 0} {
+	unlimited := testcluster.Config(b)
+	limited := rest.CopyConfig(unlimited)
+	limited.QPS, limited.Burst = 0, 0 // not set: rest.DefaultQPS and rest.DefaultBurst
+	clientset := kubernetes.NewForConfigOrDie(unlimited)
+	for name, config := range map[string]*rest.Config{"qps=default": limited, "qps=none": unlimited} {
 		b.Run(name, func(b *testing.B) {
 			var took time.Duration
 			for b.Loop() {
-				namespace := testcluster.Namespace(b, config)
+				namespace := testcluster.Namespace(b, unlimited)
 				for i := range objects {
-					_, err := client.CoreV1().ConfigMaps(namespace).Create(b.Context(), &corev1.ConfigMap{
+					testkit.Must(clientset.CoreV1().ConfigMaps(namespace).Create(b.Context(), &corev1.ConfigMap{
 						ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("c%d", i), Labels: map[string]string{"workbook/database": "true"}},
 						Data:       map[string]string{"dbtype": "mysql", "deploymentName": fmt.Sprintf("d%d", i), "replicas": "0"},
-					}, metav1.CreateOptions{})
-					if err != nil {
-						b.Fatal(err)
-					}
+					}, metav1.CreateOptions{}))(b)
 				}
-				out := &output{}
+				var out testkit.Buffer
 				ctx, cancel := context.WithCancel(b.Context())
 				ended := make(chan error, 1)
 				start := time.Now()
 				go func() {
-					ended <- run(ctx, config, settings{namespace: namespace, workers: 10, qps: qps, leaseDuration: 15 * time.Second}, program.NewPrinter(out))
+					ended <- run(ctx, config, options{namespace: namespace, workers: 10}, program.NewPrinter(&out))
 				}()
-				err := wait.PollUntilContextTimeout(b.Context(), 5*time.Millisecond, 5*time.Minute, true, func(context.Context) (bool, error) {
-					return out.count("CREATED") == objects || len(ended) > 0, nil
-				})
+				testkit.Await(b, "all Deployments", func() bool { return len(out.Lines("CREATED")) == objects || len(ended) > 0 })
 				took += time.Since(start)
 				cancel()
-				if ended := <-ended; err != nil || ended != nil {
-					b.Fatal(err, ended)
+				if err := <-ended; err != nil {
+					b.Fatal(err)
 				}
 			}
 			b.ReportMetric(took.Seconds()/float64(b.N), "s/200-objects")

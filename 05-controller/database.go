@@ -1,3 +1,6 @@
+// database.go: the desired state, from what a ConfigMap says to the Deployment for it.
+// Before: main.go. Next: reconcile.go.
+
 package main
 
 import (
@@ -14,23 +17,15 @@ import (
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 )
 
-// database is what a ConfigMap asks for.
+// database is what a ConfigMap describes.
 type database struct {
 	dbtype         string
 	deploymentName string
 	replicas       int32
 }
 
-// images have a version: what a tag like latest stands for is somebody else's decision, and changes.
-var images = map[string]string{
-	"mysql":   "mysql:8.4.6",
-	"mariadb": "mariadb:11.8.3",
-}
-
-const maxReplicas = 5
-
-// parse reads a ConfigMap. The server has let everything in, so that each mistake is found here first, when nobody
-// waits for an answer any more.
+// parse reads a ConfigMap. The server accepts any data in it. So a mistake is found only here, when the user has had the
+// answer that all is well.
 func parse(configMap *corev1.ConfigMap) (database, error) {
 	db := database{dbtype: configMap.Data["dbtype"], deploymentName: configMap.Data["deploymentName"], replicas: 1}
 	if _, ok := images[db.dbtype]; !ok {
@@ -49,21 +44,27 @@ func parse(configMap *corev1.ConfigMap) (database, error) {
 	return db, nil
 }
 
-// uidLabel is in a Deployment's selector, with its owner's UID.
-const uidLabel = "workbook/database-uid"
+// images have a version: others decide what a tag like latest stands for, and change it.
+var images = map[string]string{
+	"mysql":   "mysql:8.4.6",
+	"mariadb": "mariadb:11.8.3",
+}
 
-// deployment returns the Deployment for a ConfigMap: all fields that this controller has an opinion on, and no
-// other. It is the same each time; nothing in it is made up, like a random name or the time.
+const maxReplicas = 5
+
+// deployment returns the Deployment for a ConfigMap: all fields that this controller has an opinion on, and no other. It
+// is the same each time: no random name, no time.
 func (db database) deployment(configMap *corev1.ConfigMap) *appsv1ac.DeploymentApplyConfiguration {
-	// No other Deployment has this selector, not even one of an earlier ConfigMap of the same name. And a selector
-	// can't be changed: our fields never end up in a Deployment that isn't ours.
+	// No other Deployment has this selector, not even that of an earlier ConfigMap of the same name. And a selector is
+	// immutable, so our fields never get into a Deployment of somebody else.
 	selector := map[string]string{"app": db.deploymentName, uidLabel: string(configMap.UID)}
 	return appsv1ac.Deployment(db.deploymentName, configMap.Namespace).
 		WithLabels(map[string]string{"app.kubernetes.io/managed-by": fieldManager}).
-		// With this the garbage collector deletes the Deployment when its ConfigMap is gone. No blockOwnerDeletion: it
-		// is for owners that wait for their children, and takes a right more.
+		// With it, the garbage collector deletes the Deployment when its ConfigMap is gone. Without blockOwnerDeletion, which
+		// is for owners that wait for their children's deletion: with the admission plugin
+		// OwnerReferencesPermissionEnforcement it takes one more permission.
 		WithOwnerReferences(metav1ac.OwnerReference().
-			WithAPIVersion("v1"). // typed objects come without theirs
+			WithAPIVersion("v1"). // configMap.APIVersion is empty: typed objects come without
 			WithKind("ConfigMap").
 			WithName(configMap.Name).
 			WithUID(configMap.UID).
@@ -77,9 +78,12 @@ func (db database) deployment(configMap *corev1.ConfigMap) *appsv1ac.DeploymentA
 					WithContainers(corev1ac.Container().
 						WithName("database").
 						WithImage(images[db.dbtype]).
-						// Both images know it. The password goes to the log; chapter 6 does better.
+						// Both images read it. They print the password in the log; chapter 6 does better.
 						WithEnv(corev1ac.EnvVar().WithName("MYSQL_RANDOM_ROOT_PASSWORD").WithValue("yes")).
 						WithPorts(corev1ac.ContainerPort().
 							WithContainerPort(3306).
 							WithProtocol(corev1.ProtocolTCP)))))) // the default, but a part of the port's key
 }
+
+// uidLabel is in a Deployment's selector, with its owner's UID.
+const uidLabel = "workbook/database-uid"

@@ -1,3 +1,6 @@
+// handler.go: which event enqueues which key.
+// Before: reporter.go. Next: informer.go.
+
 package main
 
 import (
@@ -9,7 +12,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// configMapHandler puts the names of ConfigMaps into the queue.
+// configMapHandler enqueues the names of ConfigMaps.
 func configMapHandler(queue workqueue.TypedInterface[cache.ObjectName]) cache.TypedResourceEventHandler[*corev1.ConfigMap] {
 	return coreinformers.ConfigMapHandlerFuncs{
 		AddFunc:    func(configMap *corev1.ConfigMap) { queue.Add(cache.MetaObjectToName(configMap)) },
@@ -18,23 +21,23 @@ func configMapHandler(queue workqueue.TypedInterface[cache.ObjectName]) cache.Ty
 	}
 }
 
-// deploymentHandler puts the names of Deployments' owners into the same queue: what changes in the world matters
-// as much as what changes in the wish. That is how a Deployment that somebody else deletes comes back.
+// deploymentHandler enqueues the owners of Deployments, in the same queue: a change of the actual state matters as much as
+// one of the desired state. So a Deployment that somebody deletes is created again.
 func deploymentHandler(queue workqueue.TypedInterface[cache.ObjectName]) cache.TypedResourceEventHandler[*appsv1.Deployment] {
-	addOwner := func(deployment *appsv1.Deployment) {
+	enqueueOwner := func(deployment *appsv1.Deployment) {
 		if owner, ok := ownerOf(deployment); ok {
 			queue.Add(owner)
 		}
 	}
 	return appsinformers.DeploymentHandlerFuncs{
-		AddFunc: addOwner,
+		AddFunc: enqueueOwner,
 		UpdateFunc: func(old, deployment *appsv1.Deployment) {
-			addOwner(old) // who may have lost it
-			addOwner(deployment)
+			enqueueOwner(old) // somebody may have removed the owner reference
+			enqueueOwner(deployment)
 		},
 		DeleteFunc: func(deleted appsinformers.DeletedDeployment) {
-			if deleted.OptionalObj != nil { // a tombstone has the Deployment as last seen, if it was
-				addOwner(deleted.OptionalObj)
+			if deleted.OptionalObj != nil { // a tombstone has the Deployment's last known state, if there was one
+				enqueueOwner(deleted.OptionalObj)
 			}
 		},
 	}

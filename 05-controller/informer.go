@@ -1,3 +1,6 @@
+// informer.go: the factory that creates the informers, and the index of the Deployments.
+// Before: handler.go. Next: worker.go.
+
 package main
 
 import (
@@ -13,15 +16,10 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// selection says what to keep in the stores.
-type selection struct {
-	namespace string
-	labels    labels.Selector
-	resync    time.Duration
-}
-
-// newFactory returns a factory for the informers of all chosen objects. It starts none: an informer exists from
-// the moment that somebody asks the factory for it, and runs from StartWithContext on.
+// newFactory returns a factory for the informers of the selected objects. It starts none. The factory creates an informer
+// when the program first asks for it, and StartWithContext runs it.
+//
+// There is no transform that strips managedFields: ExtractDeployment reads in them which fields this controller has set.
 func newFactory(clientset kubernetes.Interface, s selection) informers.SharedInformerFactory {
 	return informers.NewSharedInformerFactoryWithOptions(clientset, s.resync,
 		informers.WithNamespace(s.namespace),
@@ -31,11 +29,21 @@ func newFactory(clientset kubernetes.Interface, s selection) informers.SharedInf
 	)
 }
 
-// byOwner indexes Deployments by the name of the ConfigMap that owns them.
-const byOwner = "owner"
+// selection says which objects the stores keep.
+type selection struct {
+	namespace string
+	labels    labels.Selector
+	resync    time.Duration // hands all objects to the handlers again; 0 never does
+}
 
-var ownerIndex = appsinformers.DeploymentIndexers{
-	byOwner: func(deployment *appsv1.Deployment) ([]string, error) {
+// databaseSelector selects the ConfigMaps that describe a database.
+var databaseSelector = labels.SelectorFromSet(labels.Set{"workbook/database": "true"})
+
+// ownerIndex is the name of the index that finds Deployments by the name of the ConfigMap that owns them.
+const ownerIndex = "owner"
+
+var deploymentIndexers = appsinformers.DeploymentIndexers{
+	ownerIndex: func(deployment *appsv1.Deployment) ([]string, error) {
 		if owner, ok := ownerOf(deployment); ok {
 			return []string{owner.String()}, nil
 		}
@@ -43,9 +51,9 @@ var ownerIndex = appsinformers.DeploymentIndexers{
 	},
 }
 
-// ownerOf returns the name of the ConfigMap that controls a Deployment, if the Deployment is this controller's work:
-// others may let ConfigMaps own Deployments, too. A name is enough to know whom to wake. Whether it is still the same
-// ConfigMap only the UID tells, which reconcile compares: there may have been another one of that name.
+// ownerOf returns the name of the ConfigMap that owns a Deployment, if this controller has created the Deployment: other
+// controllers can let ConfigMaps own Deployments, too. The name is enough to enqueue the owner. Only the UID shows whether
+// it is still the same ConfigMap: reconcile compares UIDs.
 func ownerOf(deployment *appsv1.Deployment) (cache.ObjectName, bool) {
 	owner := metav1.GetControllerOfNoCopy(deployment)
 	if owner == nil || owner.Kind != "ConfigMap" || owner.APIVersion != corev1.SchemeGroupVersion.String() ||

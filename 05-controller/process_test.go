@@ -1,149 +1,165 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"net"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
 	"example.com/client-go-workbook/internal/testcluster"
+	"example.com/client-go-workbook/internal/testkit"
 )
 
-// TestProcess is about what only a process has: arguments, signals, an exit code, a sudden end.
-func TestProcess(t *testing.T) {
-	program := filepath.Join(t.TempDir(), "controller")
-	if output, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, output)
-	}
-	for name, test := range map[string]func(*testing.T, string){
-		"wrong usage is one line and exit 2":           testWrongUsage,
-		"KUBECONFIG alone does not say where to write": testKubeconfig,
-		"killed after a write":                         testKilledAfterAWrite,
-		"leader killed":                                testLeaderKilled,
-	} {
-		t.Run(name, func(t *testing.T) { test(t, program) })
-	}
+// The tests of this file are about what only a process has: arguments, signals, an exit code, a sudden end.
+
+func TestMain(m *testing.M) {
+	testkit.Main(main)
+	m.Run()
 }
 
-// process is the program, running.
-type process struct {
-	*exec.Cmd
-	out *output
-}
-
-// launch runs the program until the test kills it, which it does at the latest when it ends.
-func launch(t *testing.T, program string, args ...string) process {
-	t.Helper()
-	p := process{exec.Command(program, args...), &output{}}
-	p.Stdout = p.out
-	if err := p.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		p.Process.Kill()
-		p.Wait()
-		if t.Failed() {
-			t.Logf("printed:\n%s", strings.Join(p.out.lines(), "\n"))
-		}
-	})
-	return p
-}
-
-// kill ends the process in a way that it can't know of.
-func (p process) kill() {
-	p.Process.Kill()
-	p.Wait()
-}
-
-func testWrongUsage(t *testing.T, program string) {
-	taken := must(net.Listen("tcp", "127.0.0.1:0"))(t)
+func TestWrongUsage(t *testing.T) {
+	taken := testkit.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer taken.Close()
 	kubeconfig := testcluster.Kubeconfig(t)
 	for _, args := range [][]string{
 		{"--nonsense"}, {"databases"}, {"--workers", "0"}, {"--workers", "-1"}, {"--workers", "two"}, {"--resync", "often"},
-		{"--qps", "-1"}, {"--qps", "fast"}, {"--lease-duration", "0s"}, {"--lease-duration", "1900ms"}, {"--listen", "nowhere"}, {"--namespace", "nowhere"},
+		{"--lease-duration", "0s"}, {"--lease-duration", "1900ms"}, {"--listen", "nowhere"}, {"--namespace", "nowhere"},
 		{"--listen", taken.Addr().String()},
 	} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
-			var stdout, stderr strings.Builder
-			cmd := exec.Command(program, append([]string{"--kubeconfig", kubeconfig}, args...)...)
-			cmd.Stdout, cmd.Stderr = &stdout, &stderr
-			err := cmd.Run()
-			var exit *exec.ExitError
-			if !errors.As(err, &exit) || exit.ExitCode() != 2 {
-				t.Errorf("%v, want exit code 2", err)
+			stdout, stderr, code := testkit.Run(t, testkit.Program(t, append([]string{"--kubeconfig", kubeconfig}, args...)...))
+			if code != 2 {
+				t.Errorf("exit code %d, want 2", code)
 			}
-			// The first line may name the cluster.
-			complaint := stderr.String()
+			// The first line can name the cluster.
+			complaint := stderr
 			if line, rest, _ := strings.Cut(complaint, "\n"); strings.HasPrefix(line, "context ") {
 				complaint = rest
 			}
-			if strings.Count(complaint, "\n") != 1 || stdout.String() != "" {
-				t.Errorf("want one line:\n%s%s", complaint, stdout.String())
+			if strings.Count(complaint, "\n") != 1 || stdout != "" {
+				t.Errorf("want one line:\n%s%s", complaint, stdout)
 			}
 		})
 	}
 }
 
-func testKubeconfig(t *testing.T, program string) {
-	cmd := exec.Command(program)
-	cmd.Env = append(cmd.Environ(), "KUBECONFIG="+testcluster.Kubeconfig(t))
-	output, err := cmd.CombinedOutput()
-	if err == nil || !strings.Contains(string(output), "--context") {
-		t.Errorf("%v, want a question for --context:\n%s", err, output)
+// $KUBECONFIG alone is not enough for a program that writes.
+func TestKubeconfigFromEnvironment(t *testing.T) {
+	cmd := testkit.Program(t)
+	cmd.Env = append(cmd.Env, "KUBECONFIG="+testcluster.Kubeconfig(t))
+	_, stderr, code := testkit.Run(t, cmd)
+	if code == 0 || !strings.Contains(stderr, "--context") {
+		t.Errorf("exit code %d, want a question for --context:\n%s", code, stderr)
 	}
 }
 
-func testKilledAfterAWrite(t *testing.T, program string) {
-	w := newWorld(t, testcluster.Config(t))
-	args := []string{"--kubeconfig", testcluster.Kubeconfig(t), "--namespace", w.namespace}
-	w.ask("orders", "deploymentName", "orders-db")
-	first := launch(t, program, args...)
-	first.out.await(t, "CREATED")
-	first.kill()
-	made := w.deployment("orders-db")
+func TestKilledAfterAWrite(t *testing.T) {
+	e := newEnv(t, testcluster.Config(t))
+	args := []string{"--kubeconfig", testcluster.Kubeconfig(t), "--namespace", e.namespace}
+	e.createConfigMap("orders", "deploymentName", "orders-db")
+	first := testkit.Start(t, testkit.Program(t, args...))
+	first.Await(t, "^CREATED")
+	first.Kill()
+	created := e.deployment("orders-db")
 
-	second := launch(t, program, append(args, "--resync", "1s", "--wire")...)
-	w.ask("witness", "deploymentName", "witness")
-	w.awaitDeployments("orders-db=1", "witness=1")
-	if got := w.deployment("orders-db"); got.UID != made.UID || got.Generation != made.Generation {
-		t.Errorf("it was made again, or changed: %v", got)
+	second := testkit.Start(t, testkit.Program(t, append(args, "--resync", "1s", "--wire")...))
+	e.createConfigMap("witness", "deploymentName", "witness")
+	e.awaitDeployments("orders-db=1", "witness=1")
+	if got := e.deployment("orders-db"); got.UID != created.UID || got.Generation != created.Generation {
+		t.Errorf("it was created again, or changed: %v", got)
 	}
-	if err := second.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
+	second.Signal(t, syscall.SIGTERM)
+	if code := second.Exit(t); code != 0 {
+		t.Errorf("exit code %d after SIGTERM, want 0", code)
 	}
-	if err := second.Wait(); err != nil {
-		t.Errorf("SIGTERM: %v, want exit code 0", err)
-	}
-	second.out.await(t, "DRAINED")
-	if got := second.out.count("CREATED") + second.out.count("UPDATED"); got != 1 {
+	second.Await(t, "^DRAINED")
+	if got := len(second.Out.Lines("CREATED", "UPDATED")); got != 1 {
 		t.Errorf("%d writes, want one, for witness", got)
 	}
 }
 
-func testLeaderKilled(t *testing.T, program string) {
-	w := newWorld(t, testcluster.Config(t))
-	args := []string{"--kubeconfig", testcluster.Kubeconfig(t), "--namespace", w.namespace, "--leader-elect", "--lease-duration", "10s"}
-	first := launch(t, program, args...)
-	first.out.await(t, "LEADER", "this process")
-	second := launch(t, program, args...)
-	second.out.await(t, "WAITING")
-	for i := range 20 {
-		w.ask(fmt.Sprintf("c%d", i), "deploymentName", fmt.Sprintf("d%d", i), "replicas", "0")
+// TestFeatureGates switches off what the controller builds on in client-go. It still converges, and then writes nothing.
+func TestFeatureGates(t *testing.T) {
+	const objects = 20
+	for name, test := range map[string]struct {
+		gates  []string
+		logged string
+	}{
+		"lists instead of streaming lists": {[]string{"WatchListClient=false"}, ""},
+		"stores without a resourceVersion": {
+			[]string{"AtomicFIFO=false", "UnlockWhileProcessingFIFO=false"}, // the second needs the first
+			"The feature gate AtomicFIFO is off",
+		},
+		"a locked gate": {[]string{"InOrderInformers=false"}, "feature is locked"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newEnv(t, testcluster.Config(t))
+			for i := range objects {
+				e.createConfigMap(fmt.Sprintf("c%d", i), "deploymentName", fmt.Sprintf("d%d", i), "replicas", "0")
+			}
+			cmd := testkit.Program(t, "--kubeconfig", testcluster.Kubeconfig(t), "--namespace", e.namespace, "--wire", "--resync", "1s", "--listen", "127.0.0.1:0")
+			for _, gate := range test.gates {
+				cmd.Env = append(cmd.Env, "KUBE_FEATURE_"+gate)
+			}
+			p := testkit.Start(t, cmd)
+			url := strings.Fields(p.Await(t, "^LISTENING .*"))[1]
+			for replicas := range 2 {
+				for i := range objects {
+					e.setData(fmt.Sprintf("c%d", i), "replicas", fmt.Sprint(replicas))
+				}
+				testkit.Await(t, "the Deployments", func() bool {
+					for i := range objects {
+						if d := e.deployment(fmt.Sprintf("d%d", i)); d == nil || *d.Spec.Replicas != int32(replicas) {
+							return false
+						}
+					}
+					return true
+				})
+			}
+			writes := func() int {
+				return strings.Count(p.Out.String(), " PATCH /apis/apps/v1/namespaces/"+e.namespace+"/deployments/")
+			}
+			awaitResyncs := func(n int) {
+				adds := metric(t, url, "workqueue_adds_total")
+				testkit.Await(t, "resyncs", func() bool { return metric(t, url, "workqueue_adds_total") >= adds+n*objects })
+			}
+			awaitResyncs(2) // the last events of the Deployments
+			before := writes()
+			awaitResyncs(3)
+			if after := writes(); after != before || after > 5*objects {
+				t.Errorf("%d writes for %d changes, and %d in three resyncs after that", before, 2*objects, after-before)
+			}
+			if got := p.Err.String(); !strings.Contains(got, test.logged) || strings.Contains(got, "AtomicFIFO is off") != strings.Contains(test.logged, "AtomicFIFO") {
+				t.Errorf("the log lacks %q:\n%s", test.logged, got)
+			}
+			p.Signal(t, syscall.SIGTERM)
+			if code := p.Exit(t); code != 0 {
+				t.Errorf("exit code %d, want 0", code)
+			}
+		})
 	}
-	first.out.await(t, "CREATED")
-	first.kill() // somewhere among the twenty
-	await(t, "all Deployments", func() bool {
+}
+
+func TestLeaderKilled(t *testing.T) {
+	e := newEnv(t, testcluster.Config(t))
+	args := []string{"--kubeconfig", testcluster.Kubeconfig(t), "--namespace", e.namespace, "--leader-elect", "--lease-duration", "10s"}
+	first := testkit.Start(t, testkit.Program(t, args...))
+	first.Await(t, "^LEADER +this process")
+	second := testkit.Start(t, testkit.Program(t, args...))
+	second.Await(t, "^WAITING")
+	for i := range 20 {
+		e.createConfigMap(fmt.Sprintf("c%d", i), "deploymentName", fmt.Sprintf("d%d", i), "replicas", "0")
+	}
+	first.Await(t, "^CREATED")
+	first.Kill() // somewhere among the twenty
+	testkit.Await(t, "all Deployments", func() bool {
 		for i := range 20 {
-			if w.deployment(fmt.Sprintf("d%d", i)) == nil {
+			if e.deployment(fmt.Sprintf("d%d", i)) == nil {
 				return false
 			}
 		}
 		return true
 	})
-	t.Logf("%d by the first, %d by the second", first.out.count("CREATED"), second.out.count("CREATED"))
+	t.Logf("%d by the first, %d by the second", len(first.Out.Lines("CREATED")), len(second.Out.Lines("CREATED")))
 }

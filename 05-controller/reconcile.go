@@ -1,3 +1,6 @@
+// reconcile.go: the comparison of the desired with the actual state, and the writes for what differs.
+// Before: database.go. Next: controller.go.
+
 package main
 
 import (
@@ -16,112 +19,120 @@ import (
 	"example.com/client-go-workbook/internal/consistency"
 )
 
-// fieldManager is the name under which the server remembers which fields are this controller's.
-const fieldManager = "workbook"
-
-// reconcile brings the Deployments of a ConfigMap in line with what it asks for. It isn't told what has happened,
-// and does not need to: it looks at how things are, in the stores, and writes what is not as it should be. To do
-// it twice, or to die in the middle and begin anew, makes no difference.
+// reconcile brings the Deployments of a ConfigMap in line with what the ConfigMap describes.
+//
+// It does not know which events led here, and does not need to: it reads the desired and the actual state from the stores,
+// and writes what differs. So it can run twice, or be killed between two writes and run again, with the same result.
 func (c *Controller) reconcile(ctx context.Context, key cache.ObjectName) error {
 	if err := c.consistency.EnsureReady(key); err != nil {
 		return err // what the store does not have yet would be written again
 	}
-	owned, err := c.deployments.ByTypedIndex(byOwner, key.String())
-	if err != nil {
-		return err
-	}
 	configMap, err := c.configMaps.ConfigMaps(key.Namespace).Get(key.Name)
 	if apierrors.IsNotFound(err) {
-		return c.prune(ctx, key, nil, "", owned)
+		return c.prune(ctx, key, nil, "")
 	}
 	if err != nil {
 		return err
 	}
 	if configMap.DeletionTimestamp != nil {
-		return nil // what is made now would only be in the way of its end
+		return nil // the garbage collector would have to delete what is created now
 	}
 	db, err := parse(configMap)
 	if err != nil {
-		return &problem{about: configMap, reason: "Invalid", text: err.Error()}
+		return &terminalError{configMap: configMap, reason: "Invalid", text: err.Error()}
 	}
-	if err := c.apply(ctx, configMap, db); err != nil {
+	if err := c.applyDeployment(ctx, configMap, db); err != nil {
 		return err
 	}
-	return c.prune(ctx, key, configMap, db.deploymentName, owned)
+	return c.prune(ctx, key, configMap, db.deploymentName)
 }
 
-// apply makes the Deployment that a ConfigMap asks for, or puts it right.
-func (c *Controller) apply(ctx context.Context, configMap *corev1.ConfigMap, db database) error {
-	want := db.deployment(configMap)
-	word := "CREATED"
-	have, exists, err := c.deployments.GetByKey(configMap.Namespace + "/" + db.deploymentName)
+// applyDeployment creates the Deployment that a ConfigMap describes, or updates what differs in it.
+func (c *Controller) applyDeployment(ctx context.Context, configMap *corev1.ConfigMap, db database) error {
+	desired := db.deployment(configMap)
+	stored, exists, err := c.deployments.GetByKey(configMap.Namespace + "/" + db.deploymentName)
 	if err != nil {
 		return err
 	}
-	if exists {
-		have := have.(*appsv1.Deployment)
-		switch owner, ours := ownerOf(have); {
-		case ours && metav1.IsControlledBy(have, configMap): // go on below
-		case ours && owner == cache.MetaObjectToName(configMap):
-			return fmt.Errorf("the Deployment of an earlier %s is still there: %w", owner, consistency.ErrStale)
-		default:
-			return &problem{about: configMap, reason: "NameConflict", retryAfter: c.slowRetry,
-				text: fmt.Sprintf("Deployment %q exists and is not this ConfigMap's: delete it, or ask for another deploymentName", have.Name)}
-		}
-		if have.DeletionTimestamp != nil {
-			return nil // its end is an event, which brings us back here
-		}
-		// What the server remembers as applied by us, with the values of now. A field that somebody else has changed
-		// is not among it any more, and what others have added never was.
-		applied, err := appsv1ac.ExtractDeployment(have, fieldManager)
-		if err != nil {
-			return err
-		}
-		if equality.Semantic.DeepEqual(applied, want) {
-			return nil
-		}
-		word = "UPDATED"
-		// That object, as it was read. If it is gone or has changed meanwhile, this is a conflict. Otherwise the apply could
-		// put an owner reference back that somebody else has just removed.
-		want.WithUID(have.UID).WithResourceVersion(have.ResourceVersion)
-	}
 	if !exists {
-		want.WithResourceVersion("1") // no object has a version so old: this can only create
+		// No object has a version so old, so this can only create.
+		return c.apply(ctx, configMap, db, desired.WithResourceVersion("1"), "CREATED")
 	}
-	// Force takes back the fields that somebody else has changed.
+	existing := stored.(*appsv1.Deployment)
+	owner, ours := ownerOf(existing)
+	if ours && !metav1.IsControlledBy(existing, configMap) && owner == cache.MetaObjectToName(configMap) {
+		return fmt.Errorf("the Deployment of an earlier ConfigMap %s is not deleted yet: %w", owner, consistency.ErrStale)
+	}
+	if !ours || !metav1.IsControlledBy(existing, configMap) {
+		return &terminalError{configMap: configMap, reason: "NameConflict", retryAfter: c.slowRetry,
+			text: fmt.Sprintf("Deployment %q exists and is not this ConfigMap's: delete it, or ask for another deploymentName", existing.Name)}
+	}
+	if existing.DeletionTimestamp != nil {
+		return nil // the event of its end enqueues the ConfigMap again
+	}
+	// The fields that the server has recorded as applied by us, with their values now. A field that somebody else has
+	// changed is no longer one of them, and what others have added never was.
+	applied, err := appsv1ac.ExtractDeployment(existing, fieldManager)
+	if err != nil {
+		return err
+	}
+	if equality.Semantic.DeepEqual(applied, desired) {
+		return nil
+	}
+	// For that object, as it was read. If it is gone or has changed meanwhile, this is a conflict. Otherwise the apply
+	// could bring back an owner reference that somebody else has just removed.
+	return c.apply(ctx, configMap, db, desired.WithUID(existing.UID).WithResourceVersion(existing.ResourceVersion), "UPDATED")
+}
+
+// apply sends the desired state of a Deployment.
+func (c *Controller) apply(
+	ctx context.Context,
+	configMap *corev1.ConfigMap,
+	db database,
+	desired *appsv1ac.DeploymentApplyConfiguration,
+	word string,
+) error {
+	// With Force, fields that somebody else has changed become ours again.
 	options := metav1.ApplyOptions{FieldManager: fieldManager, Force: true}
-	is, err := c.client.AppsV1().Deployments(configMap.Namespace).Apply(ctx, want, options)
+	applied, err := c.clientset.AppsV1().Deployments(configMap.Namespace).Apply(ctx, desired, options)
 	if err != nil {
 		return fmt.Errorf("applying Deployment %s/%s: %w", configMap.Namespace, db.deploymentName, err)
 	}
-	c.consistency.WroteAt(cache.MetaObjectToName(configMap), c.deployments, is.ResourceVersion)
-	c.wrote(configMap, word, db.deploymentName, fmt.Sprintf("%s, %d replica(s)", db.dbtype, db.replicas))
+	c.consistency.WroteAt(cache.MetaObjectToName(configMap), c.deployments, applied.ResourceVersion)
+	c.reporter.reportWrite(configMap, word, db.deploymentName, fmt.Sprintf("%s, %d replica(s)", db.dbtype, db.replicas))
 	return nil
 }
 
-// prune deletes the Deployments in owned, except the one to keep, that belong to a ConfigMap which does not ask for
-// them: it has changed its deploymentName, or lost its label.
+// prune deletes the Deployments of a ConfigMap, except the one to keep: the ConfigMap has another deploymentName now, or
+// has lost its label. configMap is the store's, nil if the store has none.
 //
-// The stores are good enough to decide what to make, since a mistake is put right a moment later. To destroy
-// something takes more: they are two watches, and one may be behind the other. So this asks the server.
-func (c *Controller) prune(ctx context.Context, key cache.ObjectName, known *corev1.ConfigMap, keep string, owned []*appsv1.Deployment) error {
+// For a write that can be undone the stores are new enough: the next sync repairs a mistake. A deletion cannot be undone,
+// and the stores are two watches, of which one can be behind the other. So prune asks the server.
+func (c *Controller) prune(ctx context.Context, key cache.ObjectName, configMap *corev1.ConfigMap, keep string) error {
+	owned, err := c.deployments.ByTypedIndex(ownerIndex, key.String())
+	if err != nil {
+		return err
+	}
 	for _, deployment := range owned {
 		if deployment.Name == keep || deployment.DeletionTimestamp != nil {
 			continue
 		}
-		configMap, err := c.client.CoreV1().ConfigMaps(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
-		switch {
-		case apierrors.IsNotFound(err):
-			return nil // the garbage collector deletes what has lost its owner
-		case err != nil:
-			return err
-		case known == nil && c.selector.Matches(labels.Set(configMap.Labels)), known != nil && known.ResourceVersion != configMap.ResourceVersion:
-			// The server has a ConfigMap where our store has none, or a newer one: perhaps it asks for this Deployment.
-			return fmt.Errorf("ConfigMap %s: %w", key, consistency.ErrStale)
-		case !metav1.IsControlledBy(deployment, configMap):
-			continue // an earlier ConfigMap's: the garbage collector is on its way
+		current, err := c.clientset.CoreV1().ConfigMaps(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return nil // the garbage collector deletes its Deployments
 		}
-		err = c.client.AppsV1().Deployments(key.Namespace).Delete(ctx, deployment.Name, metav1.DeleteOptions{
+		if err != nil {
+			return err
+		}
+		tooNew := configMap == nil && databaseSelector.Matches(labels.Set(current.Labels))
+		changed := configMap != nil && configMap.ResourceVersion != current.ResourceVersion
+		if tooNew || changed {
+			return fmt.Errorf("ConfigMap %s is newer than the store's: %w", key, consistency.ErrStale)
+		}
+		if !metav1.IsControlledBy(deployment, current) {
+			continue // it belonged to an earlier ConfigMap: the garbage collector deletes it
+		}
+		err = c.clientset.AppsV1().Deployments(key.Namespace).Delete(ctx, deployment.Name, metav1.DeleteOptions{
 			Preconditions: &metav1.Preconditions{UID: &deployment.UID},
 		})
 		if apierrors.IsNotFound(err) {
@@ -130,7 +141,7 @@ func (c *Controller) prune(ctx context.Context, key cache.ObjectName, known *cor
 		if err != nil {
 			return fmt.Errorf("deleting Deployment %s/%s: %w", deployment.Namespace, deployment.Name, err)
 		}
-		c.wrote(configMap, "DELETED", deployment.Name, "no longer asked for")
+		c.reporter.reportWrite(current, "DELETED", deployment.Name, "no longer asked for")
 	}
 	return nil
 }

@@ -3,20 +3,17 @@ package main
 import (
 	"context"
 	"errors"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	appslisters "k8s.io/client-go/listers/apps/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/workqueue"
-	"k8s.io/klog/v2"
 
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned"
@@ -24,6 +21,7 @@ import (
 	dblisters "example.com/client-go-workbook/06-crd-codegen/pkg/generated/listers/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/internal/consistency"
 	"example.com/client-go-workbook/internal/program"
+	"example.com/client-go-workbook/internal/retryqueue"
 )
 
 // Controller makes what each DatabaseManager asks for, and keeps it so.
@@ -35,21 +33,20 @@ type Controller struct {
 	pods             cache.TypedIndexer[*corev1.Pod]
 	consistency      *consistency.Store
 	databaseStore    cache.Store
-	queue            workqueue.TypedRateLimitingInterface[cache.ObjectName]
+	queue            *retryqueue.Queue
 	informers        []cache.SharedInformer
 	hasSynced        []cache.DoneChecker // done when the handlers that fill the queue have seen the first lists
 
 	syncHandler  func(context.Context, cache.ObjectName) error // reconcile
-	backoff      *backoff
 	staleBackoff workqueue.TypedRateLimiter[cache.ObjectName]
 	slowRetry    time.Duration // for what a person must mend elsewhere
 	drainFor     time.Duration
 	recorder     record.EventRecorder
 	out          *program.Printer
 
-	working atomic.Int32 // keys in workers' hands
-	syncs   atomic.Int64
-	writes  atomic.Int64
+	processing atomic.Int32 // keys that workers hold now
+	syncs      atomic.Int64
+	writes     atomic.Int64
 }
 
 // NewController returns a controller whose informers are still to be started.
@@ -62,7 +59,7 @@ func NewController(
 	out *program.Printer,
 ) (*Controller, error) {
 	informer := databaseInformers.Coolops().V1alpha1().DatabaseManagers()
-	retries := newBackoff()
+	limiter := workqueue.NewTypedWithMaxWaitRateLimiter(workqueue.DefaultTypedControllerRateLimiter[cache.ObjectName](), time.Minute)
 	c := &Controller{
 		databases:        databases,
 		databaseLister:   informer.Lister(),
@@ -70,8 +67,7 @@ func NewController(
 		deploymentLister: childInformers.Apps().V1().Deployments().Lister(),
 		children:         childrenOf(client, childInformers),
 		consistency:      consistency.New(),
-		queue:            workqueue.NewTypedRateLimitingQueueWithConfig(retries, workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{Name: queueName}),
-		backoff:          retries,
+		queue:            retryqueue.New(limiter, workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{Name: queueName}),
 		staleBackoff:     consistency.NewBackoff(),
 		slowRetry:        30 * time.Second,
 		drainFor:         20 * time.Second,
@@ -109,60 +105,9 @@ func addHandler[O object](c *Controller, informer cache.TypedSharedIndexInformer
 	return nil
 }
 
-// Run syncs until ctx ends, drains, and returns when no worker is left. The workers' requests don't end with ctx, but
-// with work, which is cut when another process has taken over.
-func (c *Controller) Run(ctx, work context.Context, workers int) {
-	defer c.queue.ShutDown()
-	logger := klog.FromContext(ctx)
-	logger.Info("Starting DatabaseManager controller")
-	consistency.LogIfOff(logger)
-	defer logger.Info("Stopping DatabaseManager controller")
-
-	work, cut := context.WithCancel(work)
-	defer cut()
-	// All lists: with one store still empty, its objects would be taken for missing.
-	if !cache.WaitFor(ctx, "", c.hasSynced...) {
-		cut() // Ctrl-C came first
-	}
-	var group sync.WaitGroup
-	for range workers {
-		group.Go(func() { c.runWorker(work) })
-	}
-	<-ctx.Done()
-	c.drain(&group, cut)
-}
-
-func (c *Controller) runWorker(ctx context.Context) {
-	defer utilruntime.HandleCrashWithContext(ctx) // logs a panic, and panics on: Kubernetes starts the program again
-	for c.processNextItem(ctx) {
-	}
-}
-
-// processNextItem waits for a key, syncs it, and returns false when the queue is shut down and empty.
-func (c *Controller) processNextItem(ctx context.Context) bool {
-	key, quit := c.queue.Get()
-	if quit {
-		return false
-	}
-	// Until Done the queue gives this key to nobody else. Adds in the meantime make one more turn together.
-	defer c.queue.Done(key)
-	if ctx.Err() != nil {
-		c.queue.Forget(key)
-		c.out.Line("LEFT", "%s was queued", key)
-		return true
-	}
-
-	c.working.Add(1)
-	defer c.working.Add(-1)
-	c.syncs.Add(1)
-	err := c.syncHandler(ctx, key)
-	c.handleErr(err, key)
-	return true
-}
-
 // handleErr decides what becomes of a key after its sync. None is dropped: that the wish and the world are the same
 // is what this program is for.
-func (c *Controller) handleErr(err error, key cache.ObjectName) {
+func (c *Controller) handleErr(_ context.Context, err error, key cache.ObjectName) {
 	if !consistency.IsRace(err) {
 		c.staleBackoff.Forget(key)
 	}
@@ -189,7 +134,7 @@ func (c *Controller) handleErr(err error, key cache.ObjectName) {
 		if c.queue.ShuttingDown() {
 			return // it is not added, and drain names it
 		}
-		attempt, delay := c.queue.NumRequeues(key), c.backoff.delay(key).Round(time.Millisecond)
+		attempt, delay := c.queue.NumRequeues(key), c.queue.Delay(key).Round(time.Millisecond)
 		c.out.Line("RETRY", "%s attempt %d failed, next in %s: %s", key, attempt, delay, oneLine(err.Error()))
 	}
 }

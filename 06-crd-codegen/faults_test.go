@@ -28,6 +28,7 @@ import (
 
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/internal/cutter"
+	"example.com/client-go-workbook/internal/election"
 	"example.com/client-go-workbook/internal/program"
 	"example.com/client-go-workbook/internal/testcluster"
 )
@@ -120,13 +121,13 @@ func beController() error {
 	}
 	s := settings{
 		namespace: os.Getenv(namespaceVar), workers: 2, drainFor: time.Second,
-		leaderElect: os.Getenv(leaderVar) != "", leaseDuration: 10 * time.Second, // long enough for a busy machine
+		election: election.Options{Enabled: os.Getenv(leaderVar) != "", LeaseDuration: 10 * time.Second}, // long enough for a busy machine
 	}
 	if lease, err := time.ParseDuration(os.Getenv(leaseVar)); err == nil {
-		s.leaseDuration = lease
+		s.election.LeaseDuration = lease
 	}
 	if address := os.Getenv(listenVar); address != "" {
-		if s.listener, err = net.Listen("tcp", address); err != nil {
+		if s.server.Listener, err = net.Listen("tcp", address); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"io"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -71,7 +72,12 @@ func (c *Controller) resync(t testing.TB) {
 	}
 }
 
-func (c *Controller) idle() bool { return c.queue.Len() == 0 && c.working.Load() == 0 }
+func (c *Controller) idle() bool { return c.queue.Len() == 0 && c.processing.Load() == 0 }
+
+// failing returns the keys that wait for a retry because their last sync has failed.
+func (c *Controller) failing() []cache.ObjectName {
+	return slices.DeleteFunc(c.queue.Waiting(), func(key cache.ObjectName) bool { return c.queue.NumRequeues(key) == 0 })
+}
 
 // quiet waits until the controller has had nothing to do for a while, and forgets the requests up to then.
 func (w *world) quiet(c *Controller, counted *requests) {

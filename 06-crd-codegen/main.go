@@ -7,13 +7,12 @@
 // Read in this order: pkg/apis, main.go, reconcile.go, children.go (which children, and their desired state), apply.go
 // (writing only what differs), replace.go (what an apply cannot undo), status.go, pods.go (why pods are not ready),
 // release.go (the end of a DatabaseManager), handler.go and informer.go (which event enqueues which object).
-// controller.go is chapter 5's, for more kinds; backoff.go, drain.go, election.go, serve.go and
+// controller.go is chapter 5's, for more kinds; worker.go, drain.go and
 // watcherror.go are the same.
 package main
 
 import (
 	"context"
-	"net"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -24,30 +23,33 @@ import (
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/record"
+	"k8s.io/klog/v2"
 
 	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned"
 	dbscheme "example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned/scheme"
-	"example.com/client-go-workbook/internal/fence"
+	"example.com/client-go-workbook/internal/consistency"
+	"example.com/client-go-workbook/internal/election"
 	"example.com/client-go-workbook/internal/program"
+	"example.com/client-go-workbook/internal/serve"
+)
+
+const (
+	controllerName = "DatabaseManager"         // in the log
+	queueName      = "databasemanagers"        // in the metrics
+	leaseName      = "workbook-06-crd-codegen" // of the Lease by which the leader is elected
 )
 
 func main() {
 	p := program.New("06-crd-codegen")
 	p.Writes()
-	s := settings{workers: 5, leaseDuration: 15 * time.Second}
+	s := settings{workers: 5}
 	p.Flags.StringVarP(&s.namespace, "namespace", "n", "", "namespace to watch (default: all)")
 	p.Flags.DurationVar(&s.resync, "resync", 0, "hand every object in the store to the handlers again after this time (0: never)")
 	p.Flags.Func("workers", "how many DatabaseManagers to sync at once (default 5)", program.AtLeastOne(&s.workers))
 	p.Flags.DurationVar(&s.drainFor, "drain", 20*time.Second, "how long to go on with queued DatabaseManagers after SIGTERM or Ctrl-C")
-	p.Flags.BoolVar(&s.leaderElect, "leader-elect", false, "work only while no other process does, by a Lease in the watched namespace (or default)")
-	p.Flags.Func("lease-duration", "how long others wait for a leader that has died, in whole seconds (default 15s)", fence.LeaseDuration(&s.leaseDuration))
-	p.Flags.Func("listen", "serve /metrics, /healthz and /readyz at this address, such as 127.0.0.1:8080", func(value string) (err error) {
-		// Already here: a port that is taken should stop the program before it has begun with anything.
-		s.listener, err = net.Listen("tcp", value)
-		return err
-	})
+	s.election.AddFlags(p.Flags)
+	s.server.AddFlags(p.Flags)
 	out := p.Out
 	p.Run(func(ctx context.Context, config *rest.Config) error {
 		if err := run(ctx, config, s, out); err != nil {
@@ -60,21 +62,18 @@ func main() {
 
 // settings are what the flags say.
 type settings struct {
-	namespace     string
-	resync        time.Duration
-	workers       int
-	drainFor      time.Duration
-	leaderElect   bool
-	leaseDuration time.Duration
-	listener      net.Listener
+	namespace string
+	resync    time.Duration
+	workers   int
+	drainFor  time.Duration
+	election  election.Options
+	server    serve.Server
 }
 
 func run(ctx context.Context, config *rest.Config, s settings, out *program.Printer) error {
 	ctx = program.WithoutBodies(ctx) // in some of them is a password
-	leaseConfig, writes := config, &fence.Fence{}
-	if s.leaderElect {
-		config = writes.Config(config) // what is written from here on, is written as the leader
-	}
+	elector := election.New(config, cache.NewObjectName(s.namespace, leaseName), s.election, out)
+	config = elector.Config() // its clients write only while this process leads
 	clientset, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return err
@@ -120,30 +119,12 @@ func run(ctx context.Context, config *rest.Config, s settings, out *program.Prin
 		return err
 	}
 
-	watchdog := leaderelection.NewLeaderHealthzAdaptor(s.leaseDuration)
-	if s.listener != nil {
-		defer serve(s.listener, watchdog.Check, func() bool {
-			for _, checker := range controller.hasSynced {
-				if !cache.IsDone(checker) {
-					return false
-				}
-			}
-			return true
-		})()
-		out.Line("LISTENING", "http://%s", s.listener.Addr())
-	}
+	defer s.server.Start(out, elector.Healthz, controller.hasSynced...)()
 
+	consistency.LogIfOff(klog.FromContext(ctx))
 	databaseInformers.StartWithContext(informing)
 	childInformers.StartWithContext(informing)
-	if !s.leaderElect {
-		controller.Run(ctx, context.WithoutCancel(ctx), s.workers)
-		return deniedCause(ctx)
-	}
-	e := election{config: leaseConfig, fence: writes, namespace: s.namespace, duration: s.leaseDuration, watchdog: watchdog, out: out}
-	if e.namespace == "" {
-		e.namespace = metav1.NamespaceDefault
-	}
-	if err := e.run(ctx, func(ctx, leased context.Context) { controller.Run(ctx, leased, s.workers) }); err != nil {
+	if err := elector.Run(ctx, func(ctx, leaseCtx context.Context) { controller.Run(ctx, leaseCtx, s.workers) }); err != nil {
 		return err
 	}
 	return deniedCause(ctx)

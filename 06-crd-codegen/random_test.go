@@ -110,10 +110,10 @@ func TestRandom(t *testing.T) {
 	var objects int
 	err := wait.PollUntilContextTimeout(t.Context(), 200*time.Millisecond, 6*time.Minute, true, func(context.Context) (bool, error) {
 		wrong, objects = w.wrongEverywhere()
-		return len(wrong) == 0 && c.idle() && len(c.backoff.failed()) == 0, nil
+		return len(wrong) == 0 && c.idle() && len(c.failing()) == 0, nil
 	})
 	if err != nil {
-		t.Fatalf("%d thing(s) wrong, such as %v; failing: %v", len(wrong), wrong[:min(5, len(wrong))], c.backoff.failed())
+		t.Fatalf("%d thing(s) wrong, such as %v; failing: %v", len(wrong), wrong[:min(5, len(wrong))], c.failing())
 	}
 	t.Logf("%d operations in %s, right %s after the last; %d objects in the end, %d syncs", operations, wrote.Round(time.Millisecond), (time.Since(start) - wrote).Round(time.Millisecond), objects, c.syncs.Load())
 	before := c.syncs.Load()

@@ -28,6 +28,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
+	"example.com/client-go-workbook/internal/election"
 	"example.com/client-go-workbook/internal/program"
 	"example.com/client-go-workbook/internal/testcluster"
 )
@@ -36,7 +37,7 @@ import (
 func TestRights(t *testing.T) {
 	w := newWorld(t)
 	config, check := testcluster.AsRole(t, w.config, w.namespace, "rbac.yaml")
-	_, stop := w.run(config, func(s *settings) { s.leaderElect, s.leaseDuration = true, 15*time.Second })
+	_, stop := w.run(config, func(s *settings) { s.election = election.Options{Enabled: true, LeaseDuration: 15 * time.Second} })
 	w.make("example", func(s *dbv1alpha1.DatabaseManagerSpec) {
 		s.StorageSize, s.DeletionPolicy = new(resource.MustParse("1Gi")), dbv1alpha1.DeletionPolicyRetain
 	})
@@ -128,7 +129,7 @@ func permissions(t *testing.T) (rules []rbacv1.PolicyRule) {
 func TestRightMissing(t *testing.T) {
 	w := newWorld(t)
 	config, _ := testcluster.AsRole(t, w.config, w.namespace, without(t, "services", "list", "watch"))
-	err := run(t.Context(), config, settings{namespace: w.namespace, workers: 2, leaseDuration: 15 * time.Second}, program.NewPrinter(&buffer{}))
+	err := run(t.Context(), config, settings{namespace: w.namespace, workers: 2}, program.NewPrinter(&buffer{}))
 	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "services") {
 		t.Errorf("run: %v, want Forbidden, about services", err)
 	}
@@ -204,7 +205,7 @@ func TestSoakPermissions(t *testing.T) {
 				output, ended := &buffer{}, make(chan error, 1)
 				ctx, cancel := context.WithCancel(t.Context())
 				go func() {
-					ended <- run(ctx, config, settings{namespace: w.namespace, workers: 2, leaseDuration: 15 * time.Second}, program.NewPrinter(output))
+					ended <- run(ctx, config, settings{namespace: w.namespace, workers: 2}, program.NewPrinter(output))
 				}()
 				w.make("example", func(s *dbv1alpha1.DatabaseManagerSpec) {
 					s.StorageSize, s.Replicas, s.DeletionPolicy = new(resource1Gi), new(int32(0)), dbv1alpha1.DeletionPolicyRetain

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
+	"example.com/client-go-workbook/internal/election"
 	"example.com/client-go-workbook/internal/testcluster"
 )
 
@@ -68,7 +69,7 @@ func TestTwoWriters(t *testing.T) {
 			case <-time.After(time.Minute):
 				t.Fatalf("the first does not end:\n%s", first.output.String())
 			}
-			if code := first.ProcessState.ExitCode(); code != 1 || !strings.Contains(first.output.String(), errLostLease.Error()) {
+			if code := first.ProcessState.ExitCode(); code != 1 || !strings.Contains(first.output.String(), election.ErrLost.Error()) {
 				t.Errorf("the first ends with exit code %d:\n%s", code, first.output.String())
 			}
 			lease := got(w.client.CoordinationV1().Leases(w.namespace).Get(t.Context(), leaseName, metav1.GetOptions{}))(w)

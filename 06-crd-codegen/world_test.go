@@ -57,7 +57,7 @@ func (w world) in(t *testing.T) *world {
 // waits for it. What it prints is in the buffer.
 func (w *world) run(config *rest.Config, change ...func(*settings)) (output *buffer, stop func()) {
 	w.Helper()
-	s := settings{namespace: w.namespace, workers: 5, drainFor: 10 * time.Second, leaseDuration: 15 * time.Second}
+	s := settings{namespace: w.namespace, workers: 5, drainFor: 10 * time.Second}
 	for _, change := range change {
 		change(&s)
 	}

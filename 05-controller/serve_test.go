@@ -14,15 +14,16 @@ import (
 	"k8s.io/client-go/rest"
 
 	"example.com/client-go-workbook/internal/testcluster"
+	"example.com/client-go-workbook/internal/testkit"
 	"example.com/client-go-workbook/internal/wire"
 )
 
 // get returns the status and the body of an answer.
 func get(t *testing.T, url string) (int, string) {
 	t.Helper()
-	response := must(http.Get(url))(t)
+	response := testkit.Must(http.Get(url))(t)
 	defer response.Body.Close()
-	return response.StatusCode, string(must(io.ReadAll(response.Body))(t))
+	return response.StatusCode, string(testkit.Must(io.ReadAll(response.Body))(t))
 }
 
 // metric returns the value of a metric of this chapter's queue.
@@ -31,7 +32,7 @@ func metric(t *testing.T, url, name string) int {
 	_, body := get(t, url+"/metrics")
 	for lines := bufio.NewScanner(strings.NewReader(body)); lines.Scan(); {
 		if value, ok := strings.CutPrefix(lines.Text(), fmt.Sprintf("%s{name=%q} ", name, queueName)); ok {
-			return int(must(strconv.ParseFloat(value, 64))(t))
+			return int(testkit.Must(strconv.ParseFloat(value, 64))(t))
 		}
 	}
 	t.Fatalf("no metric %s in:\n%s", name, body)
@@ -40,48 +41,48 @@ func metric(t *testing.T, url, name string) int {
 
 func TestSyncWithNothingToDoMakesNoRequest(t *testing.T) {
 	config := rest.CopyConfig(testcluster.Config(t))
-	w := newWorld(t, config)
+	e := newEnv(t, config)
 	const objects = 50
 	for i := range objects - 2 {
-		w.ask(fmt.Sprintf("c%d", i), "deploymentName", fmt.Sprintf("d%d", i), "replicas", "0")
+		e.createConfigMap(fmt.Sprintf("c%d", i), "deploymentName", fmt.Sprintf("d%d", i), "replicas", "0")
 	}
-	// These stay as they are as well, and are told about once.
-	w.ask("invalid", "deploymentName", "invalid", "replicas", "two")
-	w.foreign("taken")
-	w.ask("conflict", "deploymentName", "taken")
+	// These stay as they are as well, and are reported once.
+	e.createConfigMap("invalid", "deploymentName", "invalid", "replicas", "two")
+	e.createOthersDeployment("taken")
+	e.createConfigMap("conflict", "deploymentName", "taken")
 	var log wire.Log
 	config.Wrap(log.Wrap)
-	listener := must(net.Listen("tcp", "127.0.0.1:0"))(t)
+	listener := testkit.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	url := "http://" + listener.Addr().String()
-	r := start(t, config, w.namespace, func(s *settings) { s.resync, s.listener = time.Second, listener })
-	await(t, "all Deployments", func() bool { return r.out.count("CREATED") == objects-2 })
+	r := start(t, config, e.namespace, func(o *options) { o.resync, o.server.Listener = time.Second, listener })
+	testkit.Await(t, "all Deployments", func() bool { return len(r.out.Lines("CREATED")) == objects-2 })
 
 	// The events about it are written after it.
 	before := -1
-	await(t, "two resyncs without a request", func() bool {
+	testkit.Await(t, "two resyncs without a request", func() bool {
 		requests := log.Requests()
 		adds := metric(t, url, "workqueue_adds_total")
-		await(t, "two resyncs", func() bool { return metric(t, url, "workqueue_adds_total") >= adds+2*objects })
+		testkit.Await(t, "two resyncs", func() bool { return metric(t, url, "workqueue_adds_total") >= adds+2*objects })
 		quiet := requests == log.Requests()
 		before = log.Requests()
 		return quiet
 	})
 	adds := metric(t, url, "workqueue_adds_total")
-	await(t, "ten resyncs", func() bool { return metric(t, url, "workqueue_adds_total") >= adds+10*objects })
-	if made := log.Requests() - before; made != 0 {
-		t.Errorf("%d requests in ten resyncs of %d objects, want none", made, objects)
+	testkit.Await(t, "ten resyncs", func() bool { return metric(t, url, "workqueue_adds_total") >= adds+10*objects })
+	if requests := log.Requests() - before; requests != 0 {
+		t.Errorf("%d requests in ten resyncs of %d objects, want none", requests, objects)
 	}
-	if told := r.out.count("STUCK"); told != 2 {
-		t.Errorf("%d problems told, want two, one for each", told)
+	if problems := len(r.out.Lines("STUCK")); problems != 2 {
+		t.Errorf("%d problems reported, want two, one for each", problems)
 	}
 }
 
 func TestEndpoints(t *testing.T) {
 	config := testcluster.Config(t)
-	w := newWorld(t, config)
+	e := newEnv(t, config)
 	lists := make(chan struct{})
-	// The lists are held back until the test has looked.
-	slow := brokenTransport(func(request *http.Request) (*http.Response, error) {
+	// The lists wait until the test has asked for /readyz.
+	slow := interceptor(func(request *http.Request) (*http.Response, error) {
 		if request.URL.Query().Get("watch") != "" {
 			select {
 			case <-lists:
@@ -90,10 +91,10 @@ func TestEndpoints(t *testing.T) {
 		}
 		return nil, nil
 	}).wrap(config)
-	listener := must(net.Listen("tcp", "127.0.0.1:0"))(t)
+	listener := testkit.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	url := "http://" + listener.Addr().String()
-	r := start(t, slow, w.namespace, func(s *settings) { s.listener = listener })
-	r.out.await(t, "LISTENING", url)
+	r := start(t, slow, e.namespace, func(o *options) { o.server.Listener = listener })
+	awaitLine(t, r.out, "LISTENING", url)
 	if code, body := get(t, url+"/healthz"); code != http.StatusOK {
 		t.Errorf("/healthz: %d %s", code, body)
 	}
@@ -101,7 +102,7 @@ func TestEndpoints(t *testing.T) {
 		t.Errorf("/readyz before the lists: %d %s", code, body)
 	}
 	close(lists)
-	await(t, "/readyz", func() bool {
+	testkit.Await(t, "/readyz", func() bool {
 		code, _ := get(t, url+"/readyz")
 		return code == http.StatusOK
 	})

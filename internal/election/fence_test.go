@@ -1,4 +1,4 @@
-package fence
+package election
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 // slowLock is a lock whose server answers after a while.
 type slowLock struct {
 	resourcelock.Interface // none of the other methods is called
-	takes                  time.Duration
+	delay                  time.Duration
 	holder                 string
 }
 
@@ -32,7 +32,7 @@ func (l *slowLock) Update(ctx context.Context, record resourcelock.LeaderElectio
 
 func (l *slowLock) wait(ctx context.Context) error {
 	select {
-	case <-time.After(l.takes):
+	case <-time.After(l.delay):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -56,19 +56,19 @@ func TestFence(t *testing.T) {
 			time.Sleep(10 * time.Second)
 		}, false, 1},
 		"too long after a renewal was sent": {func(t *testing.T, server *slowLock, lock resourcelock.Interface) {
-			server.takes = 4 * time.Second
+			server.delay = 4 * time.Second
 			renew(t, lock, mine)
 			time.Sleep(6 * time.Second)
 		}, false, 1},
-		"somebody else holds the lock": {func(t *testing.T, server *slowLock, lock resourcelock.Interface) {
+		"another process holds the lock": {func(t *testing.T, server *slowLock, lock resourcelock.Interface) {
 			renew(t, lock, mine)
 			server.holder = "another"
 			if _, _, err := lock.Get(t.Context()); err != nil {
 				t.Error(err)
 			}
-			renew(t, lock, mine) // for ever: somebody else has written in between
+			renew(t, lock, mine) // too late: another process has written in between
 		}, false, 1},
-		"somebody else holds the lock first": {func(t *testing.T, server *slowLock, lock resourcelock.Interface) {
+		"another process holds the lock first": {func(t *testing.T, server *slowLock, lock resourcelock.Interface) {
 			server.holder = "another"
 			if _, _, err := lock.Get(t.Context()); err != nil {
 				t.Error(err)
@@ -78,17 +78,17 @@ func TestFence(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var f Fence
+				var f fence
 				lost, sent := 0, 0
 				server := &slowLock{}
-				test.before(t, server, f.Lock(server, 10*time.Second, func() { lost++ }))
+				test.before(t, server, f.lock(server, 10*time.Second, func() { lost++ }))
 				transport := f.wrap(roundTripper(func(*http.Request) (*http.Response, error) {
 					sent++
 					return nil, nil
 				}))
 				for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
 					request, _ := http.NewRequest(method, "https://example.com", strings.NewReader("{}"))
-					if _, err := transport.RoundTrip(request); errors.Is(err, ErrClosed) == test.open {
+					if _, err := transport.RoundTrip(request); errors.Is(err, errNotLeading) == test.open {
 						t.Errorf("%s: error %v", method, err)
 					}
 				}
@@ -106,14 +106,14 @@ func TestFence(t *testing.T) {
 
 // TestRenewalIsFinished stops the elector while a renewal is on its way.
 func TestRenewalIsFinished(t *testing.T) {
-	for takes, want := range map[time.Duration]error{time.Second / 2: nil, time.Hour: context.Canceled} {
+	for delay, want := range map[time.Duration]error{time.Second / 2: nil, time.Hour: context.Canceled} {
 		synctest.Test(t, func(t *testing.T) {
-			var f Fence
-			lock := f.Lock(&slowLock{takes: takes}, 10*time.Second, func() {})
+			var f fence
+			lock := f.lock(&slowLock{delay: delay}, 10*time.Second, func() {})
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(time.Millisecond, cancel)
 			if err := lock.Update(ctx, resourcelock.LeaderElectionRecord{}); !errors.Is(err, want) {
-				t.Errorf("a renewal that takes %s: error %v, want %v", takes, err, want)
+				t.Errorf("a renewal that takes %s: error %v, want %v", delay, err, want)
 			}
 		})
 	}

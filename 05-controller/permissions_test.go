@@ -1,0 +1,64 @@
+package main
+
+import (
+	"io"
+	"slices"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/features"
+	clientfeatures "k8s.io/client-go/features/testing"
+
+	"example.com/client-go-workbook/internal/program"
+	"example.com/client-go-workbook/internal/testcluster"
+	"example.com/client-go-workbook/internal/testkit"
+)
+
+// TestPermissions runs the controller as a user with the permissions of rbac.yaml, and no others.
+func TestPermissions(t *testing.T) {
+	config := testcluster.Config(t)
+	e := newEnv(t, config)
+	config, check := testcluster.AsRole(t, config, e.namespace, "rbac.yaml")
+	r := start(t, config, e.namespace, elect(15*time.Second))
+	e.createConfigMap("orders", "deploymentName", "orders-db")
+	e.awaitDeployments("orders-db=1")
+	e.setData("orders", "replicas", "2")
+	e.awaitDeployments("orders-db=2")
+	e.setData("orders", "deploymentName", "new-db")
+	e.awaitDeployments("new-db=2")
+	for i := range 2 { // the second event is an update of the first
+		e.setData("orders", "replicas", "many")
+		testkit.Await(t, "the problem", func() bool { return len(r.out.Lines("STUCK")) == i+1 })
+		e.setData("orders", "replicas", "0")
+		e.awaitDeployments("new-db=0")
+	}
+	testkit.Await(t, "an event that counts two", func() bool {
+		events := e.events("orders")
+		return len(events) > len(slices.Compact(slices.Sorted(slices.Values(events))))
+	})
+	renewed := e.lease().Spec.RenewTime
+	testkit.Await(t, "a renewal", func() bool { return e.lease().Spec.RenewTime.After(renewed.Time) })
+	if err := r.stop(); err != nil {
+		t.Fatal(err)
+	}
+
+	// The permission list is for servers without streaming lists.
+	clientfeatures.SetFeatureDuringTest(t, features.WatchListClient, false)
+	listing := start(t, config, e.namespace, nil)
+	e.setData("orders", "replicas", "1")
+	e.awaitDeployments("new-db=1")
+	if err := listing.stop(); err != nil {
+		t.Fatal(err)
+	}
+	check()
+}
+
+// TestWithoutPermissions shows that the controller ends, where an informer alone would retry without end.
+func TestWithoutPermissions(t *testing.T) {
+	config := testcluster.Config(t)
+	o := options{namespace: testcluster.Namespace(t, config), workers: 2}
+	if err := run(t.Context(), testcluster.AsUser(config, "nobody"), o, program.NewPrinter(io.Discard)); !apierrors.IsForbidden(err) {
+		t.Errorf("run: %v, want Forbidden", err)
+	}
+}
