@@ -1,7 +1,7 @@
 // Package cutter breaks the network between a program and its API server on purpose.
 //
-// A [Cutter] sits in rest.Config's Dial. The program under it is not changed and does not know:
-// to it, the cable was pulled.
+// A [Cutter] is the Dial function of a rest.Config. The program above it is not changed. There are three ways to break: a
+// server that is down, a network that is down, and a network that swallows all packets.
 package cutter
 
 import (
@@ -16,72 +16,105 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Cutter dials connections, remembers them, and can drop them all.
+// Cutter dials connections and can break them all.
 type Cutter struct {
 	After time.Duration // how long to wait before a cut; 0 for no cut at all
-	For   time.Duration // how long new connections are refused after it
-	Times uint          // how many cuts, each After the one before has healed
+	For   time.Duration // how long new connections fail after it
+	Times uint          // how many cuts, each After the end of the one before
 
 	// Unreachable lets new connections fail as if the network were down. Without it they are refused, as by a
-	// machine that is up and has no server on that port. Clients may treat the two differently: informers do.
+	// machine that is up and has no server on that port. Informers treat the two differently.
 	Unreachable bool
+
+	// Silent closes nothing. What is written to an open connection goes nowhere, and nothing more comes from it: neither
+	// data nor an end. This never changes, as after a NAT has forgotten a connection. New connections hang during the cut.
+	Silent bool
 
 	dialer net.Dialer
 
-	mu   sync.Mutex
-	cut  bool
-	open map[net.Conn]struct{}
+	mu       sync.Mutex
+	open     map[*connection]struct{}
+	restored chan struct{} // closed at the end of the cut; nil without one
 }
 
-// AddFlags adds --cut-after, --cut-for, --cut-times and --cut-unreachable.
+// AddFlags adds --cut-after, --cut-for, --cut-times, --cut-unreachable and --cut-silent.
 func (c *Cutter) AddFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&c.After, "cut-after", 0, "break it: cut the connection to the server after this time (0: never)")
 	flags.DurationVar(&c.For, "cut-for", 0, "break it: refuse new connections for this time after the cut")
 	flags.UintVar(&c.Times, "cut-times", 1, "break it: cut this many times")
-	flags.BoolVar(&c.Unreachable, "cut-unreachable", false, "break it: let new connections find the network unreachable, instead of refusing them")
+	flags.BoolVar(&c.Unreachable, "cut-unreachable", false, "break it: let new connections find no network, instead of refusing them")
+	flags.BoolVar(&c.Silent, "cut-silent", false, "break it: close nothing, but let all packets disappear")
 }
 
 // Dial connects as net.Dialer does, unless the connection is cut. It is for rest.Config's Dial.
 func (c *Cutter) Dial(ctx context.Context, network, address string) (net.Conn, error) {
-	conn, err := c.dialer.DialContext(ctx, network, address)
-	if err != nil {
-		return nil, err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.cut {
-		conn.Close()
-		why := syscall.ECONNREFUSED
-		if c.Unreachable {
-			why = syscall.ENETUNREACH
+	for {
+		conn, err := c.dialer.DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err
 		}
-		return nil, &net.OpError{Op: "dial", Net: network, Err: why}
+		connection, restored := c.add(conn)
+		if restored == nil {
+			return connection, nil
+		}
+		conn.Close()
+		switch {
+		case c.Silent:
+			select {
+			case <-ctx.Done():
+				return nil, &net.OpError{Op: "dial", Net: network, Err: ctx.Err()}
+			case <-restored: // a packet that is sent again gets through
+			}
+		case c.Unreachable:
+			return nil, &net.OpError{Op: "dial", Net: network, Err: syscall.ENETUNREACH}
+		default:
+			return nil, &net.OpError{Op: "dial", Net: network, Err: syscall.ECONNREFUSED}
+		}
 	}
-	if c.open == nil {
-		c.open = map[net.Conn]struct{}{}
-	}
-	c.open[conn] = struct{}{}
-	return &connection{Conn: conn, cutter: c}, nil
 }
 
-// Cut drops all connections and refuses new ones until Restore. It returns how many it dropped.
+// add registers a connection for the next cut. During a cut it does not, and returns the channel that its end closes.
+func (c *Cutter) add(conn net.Conn) (*connection, <-chan struct{}) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.restored != nil {
+		return nil, c.restored
+	}
+	if c.open == nil {
+		c.open = map[*connection]struct{}{}
+	}
+	added := &connection{Conn: conn, cutter: c, silenced: make(chan struct{}), closed: make(chan struct{})}
+	c.open[added] = struct{}{}
+	return added, nil
+}
+
+// Cut breaks all connections, and new ones until Restore. It returns how many connections were open.
 func (c *Cutter) Cut() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.cut = true
-	dropped := len(c.open)
+	if c.restored == nil {
+		c.restored = make(chan struct{})
+	}
+	broken := len(c.open)
 	for conn := range c.open {
-		conn.Close()
+		if c.Silent {
+			close(conn.silenced)
+		} else {
+			conn.Conn.Close()
+		}
 	}
 	clear(c.open)
-	return dropped
+	return broken
 }
 
 // Restore lets new connections through again.
 func (c *Cutter) Restore() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.cut = false
+	if c.restored != nil {
+		close(c.restored)
+		c.restored = nil
+	}
 }
 
 // Run cuts and restores as After, For and Times say, and reports each on out. It returns when it is done
@@ -90,20 +123,23 @@ func (c *Cutter) Run(ctx context.Context, out io.Writer) {
 	if c.After <= 0 {
 		return
 	}
+	done, effect := "dropped", "are refused"
+	switch {
+	case c.Silent:
+		done, effect = "silenced", "hang"
+	case c.Unreachable:
+		effect = "find no network"
+	}
 	for range c.Times {
 		if !wait(ctx, c.After) {
 			return
 		}
-		now := "are refused"
-		if c.Unreachable {
-			now = "find no network"
-		}
-		fmt.Fprintf(out, "cutter: dropped %d connection(s), new ones %s for %s\n", c.Cut(), now, c.For)
+		fmt.Fprintf(out, "cutter: %s %d connection(s), new ones %s for %s\n", done, c.Cut(), effect, c.For)
 		if !wait(ctx, c.For) {
 			return
 		}
 		c.Restore()
-		fmt.Fprintln(out, "cutter: connections are let through again")
+		fmt.Fprintln(out, "cutter: new connections are let through again")
 	}
 }
 
@@ -116,15 +152,45 @@ func wait(ctx context.Context, duration time.Duration) bool {
 	}
 }
 
-// connection forgets itself when it is closed.
+// connection can be silenced, and removes itself from the cutter when it is closed.
 type connection struct {
 	net.Conn
-	cutter *Cutter
+	cutter           *Cutter
+	silenced, closed chan struct{}
+	once             sync.Once
+}
+
+// Read reads from the connection. Once it is silenced, Read returns only after Close.
+func (c *connection) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	select {
+	case <-c.silenced:
+		<-c.closed
+		return 0, net.ErrClosed
+	default:
+		return n, err
+	}
+}
+
+// Write writes to the connection. Once it is silenced, what is written goes nowhere.
+func (c *connection) Write(p []byte) (int, error) {
+	select {
+	case <-c.closed:
+		return 0, net.ErrClosed
+	default:
+	}
+	select {
+	case <-c.silenced:
+		return len(p), nil
+	default:
+		return c.Conn.Write(p)
+	}
 }
 
 func (c *connection) Close() error {
+	c.once.Do(func() { close(c.closed) })
 	c.cutter.mu.Lock()
-	delete(c.cutter.open, c.Conn)
+	delete(c.cutter.open, c)
 	c.cutter.mu.Unlock()
 	return c.Conn.Close()
 }

@@ -55,6 +55,84 @@ func TestCutDropsAndRefuses(t *testing.T) {
 	response.Body.Close()
 }
 
+// TestSilentCut has a server that echoes. After the cut nothing comes back, and nothing fails, until the client closes.
+func TestSilentCut(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go io.Copy(conn, conn)
+		}
+	}()
+	c := Cutter{Silent: true}
+	dial := func(ctx context.Context) (net.Conn, error) {
+		return c.Dial(ctx, "tcp", listener.Addr().String())
+	}
+	echo := func(conn net.Conn) error {
+		_, err := conn.Write([]byte("x"))
+		if err == nil {
+			_, err = io.ReadFull(conn, make([]byte, 1))
+		}
+		return err
+	}
+	conn, err := dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := echo(conn); err != nil {
+		t.Fatalf("before the cut: %v", err)
+	}
+	if silenced := c.Cut(); silenced != 1 {
+		t.Errorf("Cut silenced %d connections, want 1", silenced)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- echo(conn) }()
+	hanging := make(chan error, 1)
+	go func() {
+		conn, err := dial(t.Context())
+		if err == nil {
+			err = echo(conn)
+			conn.Close()
+		}
+		hanging <- err
+	}()
+	limited, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := dial(limited); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a new connection while cut: %v, want none until the deadline", err)
+	}
+	select {
+	case err := <-ended:
+		t.Errorf("the silenced connection has ended: %v", err)
+	case err := <-hanging:
+		t.Errorf("a new connection got through while cut: %v", err)
+	default:
+	}
+	c.Restore()
+	if err := <-hanging; err != nil {
+		t.Errorf("a connection that waited for Restore: %v", err)
+	}
+	select {
+	case err := <-ended:
+		t.Errorf("Restore has ended the silenced connection: %v", err)
+	default:
+	}
+	conn.Close()
+	if err := <-ended; !errors.Is(err, net.ErrClosed) {
+		t.Errorf("the silenced connection after Close: %v, want %v", err, net.ErrClosed)
+	}
+	if _, err := conn.Write([]byte("x")); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("a write after Close: %v, want %v", err, net.ErrClosed)
+	}
+}
+
 func TestClosedConnectionsAreForgotten(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -81,7 +159,7 @@ func TestRunKeepsTime(t *testing.T) {
 		if took := time.Since(start); took != 21*time.Second {
 			t.Errorf("Run took %s, want 3 times 5 s and 2 s", took)
 		}
-		want := "cutter: dropped 0 connection(s), new ones are refused for 2s\ncutter: connections are let through again\n"
+		want := "cutter: dropped 0 connection(s), new ones are refused for 2s\ncutter: new connections are let through again\n"
 		if got := out.String(); got != want+want+want {
 			t.Errorf("Run printed %q", got)
 		}

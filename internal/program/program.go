@@ -1,7 +1,8 @@
-// Package program is the frame around every chapter's main: flags that all chapters have, signals,
-// the connection to the cluster, and an exit code with at most one line of complaint.
+// Package program is what every chapter's main has in common: flags, signals, the connection to the cluster, lines of
+// output, and an exit code with at most one line of error.
 //
-// A chapter makes a [Program], adds flags of its own to [Program.Flags], and hands [Program.Run] what it does.
+// A chapter creates a [Program], adds its own flags to [Program.Flags], and passes its main function to [Program.Run]. It
+// prints with [Program.Out], a [Printer].
 package program
 
 import (
@@ -59,10 +60,10 @@ func New(name string) *Program {
 	return p
 }
 
-// Writes says that the program changes the cluster it talks to, which $KUBECONFIG alone must not allow.
+// Writes declares that the program changes its cluster. Then a cluster that only $KUBECONFIG names is rejected.
 func (p *Program) Writes() { p.connect.Writes = true }
 
-// UsageError is a mistake in how the program was called. It ends the program with exit code 2.
+// UsageError is a mistake in the program's arguments. It ends the program with exit code 2.
 type UsageError struct{ error }
 
 // Usagef returns a UsageError.
@@ -70,8 +71,8 @@ func Usagef(format string, args ...any) error {
 	return UsageError{fmt.Errorf(format, args...)}
 }
 
-// CheckNamespace returns a UsageError if there is no such namespace. To the server an unknown namespace is
-// just an empty one, so a typo would wait in silence. An empty name stands for all namespaces.
+// CheckNamespace returns a UsageError if there is no such namespace. To the server an unknown namespace is an empty one,
+// so the program would wait silently after a typo. An empty name stands for all namespaces.
 func CheckNamespace(ctx context.Context, clientset kubernetes.Interface, name string) error {
 	if name == "" {
 		return nil
@@ -81,21 +82,21 @@ func CheckNamespace(ctx context.Context, clientset kubernetes.Interface, name st
 	case apierrors.IsNotFound(err):
 		return Usagef("there is no namespace %q: see `scripts/kubectl get namespaces`", name)
 	case apierrors.IsForbidden(err):
-		return nil // whoever may read one namespace only can't look
+		return nil // a user with permissions in one namespace only cannot check
 	}
 	return err
 }
 
 // Run runs the program with the process's arguments and exits the process when run returns.
-// The context that run gets ends at SIGINT, at SIGTERM, after --duration, and when stdout takes no more.
+// The context that run gets ends at SIGINT, at SIGTERM, after --duration, and when a write to stdout fails.
 // A second signal ends the process at once.
 func (p *Program) Run(run func(ctx context.Context, config *rest.Config) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // from here on signals kill, as they do by default
+	context.AfterFunc(ctx, stop) // after that, signals kill, as they do by default
 	os.Exit(p.Main(ctx, os.Args[1:], os.Stdout, os.Stderr, run))
 }
 
-// Main is Run without a process around it. It returns the exit code: 0, 1 for an error, 2 for wrong usage.
+// Main is Run for tests: it does not exit, but returns the exit code: 0, 1 for an error, 2 for wrong usage.
 func (p *Program) Main(ctx context.Context, args []string, stdout, stderr io.Writer, run func(context.Context, *rest.Config) error) int {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -106,7 +107,7 @@ func (p *Program) Main(ctx context.Context, args []string, stdout, stderr io.Wri
 		err = nil
 	}
 	if failure := p.Stdout.failure(); failure != nil {
-		err = failure // the run's own error only follows from it
+		err = failure // the run's own error is only a consequence
 	}
 	var usage UsageError
 	switch {
@@ -163,8 +164,8 @@ func (p *Program) main(ctx context.Context, args []string, stderr io.Writer, run
 	return unlessEnded(ctx, run(ctx, cluster.Config))
 }
 
-// unlessEnded returns err, but nil if it only says that ctx has ended. A request that Ctrl-C or --duration breaks off
-// is no failure of the server.
+// unlessEnded returns err, but nil if it only says that ctx has ended. A request that Ctrl-C or --duration has cancelled
+// is no failure.
 func unlessEnded(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// Stdout is where a chapter prints. The first write that fails ends the program's run: whoever saves the output
-// to a full disk must not believe that all of it is there.
+// Stdout is where a program prints. The first write that fails ends the run: a user who saves the output to a full disk
+// must learn that it is incomplete.
 type Stdout struct {
 	mu   sync.Mutex
 	out  io.Writer
@@ -32,7 +32,7 @@ func (s *Stdout) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// failure returns the error of the first write that failed. A reader that has gone away, such as head, is none.
+// failure returns the error of the first write that failed. A closed pipe is none: its reader, such as head, has read enough.
 func (s *Stdout) failure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,7 +1,7 @@
-// Package wire shows and counts the HTTP requests that a program makes.
+// Package wire prints and counts the HTTP requests that a program sends.
 //
-// A [Log] sits in rest.Config's WrapTransport and sees what really goes over the wire: paths and parameters,
-// how long each request took, how many bytes came back.
+// A [Log] wraps the transport of a rest.Config. So it sees each request as it is sent: path and parameters, the time until
+// the response ended, and the number of bytes in it.
 package wire
 
 import (
