@@ -3,13 +3,10 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"slices"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -21,59 +18,30 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
 	"example.com/client-go-workbook/internal/cutter"
+	"example.com/client-go-workbook/internal/program"
 	"example.com/client-go-workbook/internal/testcluster"
+	"example.com/client-go-workbook/internal/testkit"
 )
 
-// output is what a watcher has printed so far.
-type output struct {
-	mu     sync.Mutex
-	buffer bytes.Buffer
+func TestMain(m *testing.M) {
+	testkit.Main(main)
+	m.Run()
 }
 
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buffer.Write(p)
-}
-
-func (o *output) lines() []string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return strings.Split(strings.TrimSuffix(o.buffer.String(), "\n"), "\n")
-}
-
-// await waits until a line begins with the words given, which are separated by any white space.
-func (o *output) await(t *testing.T, words string) {
+// awaitLine waits until a line begins with the words given, which are separated by any white space.
+func awaitLine(t *testing.T, out *testkit.Buffer, words string) {
 	t.Helper()
-	await(t, fmt.Sprintf("line %q", words), func() bool {
-		return slices.ContainsFunc(o.lines(), func(line string) bool {
-			return strings.HasPrefix(strings.Join(strings.Fields(line), " ")+" ", words+" ")
-		})
-	})
-	if t.Failed() {
-		t.Logf("printed:\n%s", strings.Join(o.lines(), "\n"))
-	}
-}
-
-func await(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
-		return condition(), nil
-	})
-	if err != nil {
-		t.Errorf("waiting for %s: %v", what, err)
-	}
+	out.Await(t, "^"+strings.Join(strings.Fields(regexp.QuoteMeta(words)), " +")+"( |$)")
 }
 
 // watchConfigMaps runs the watcher, through the dynamic client, on the ConfigMaps labelled test=yes.
-func watchConfigMaps(t *testing.T, config *rest.Config, namespace string) *output {
+func watchConfigMaps(t *testing.T, config *rest.Config, namespace string) *testkit.Buffer {
 	listWatch, err := newListWatch(t.Context(), config, selection{
 		resource:  "configmaps",
 		namespace: namespace,
@@ -84,14 +52,14 @@ func watchConfigMaps(t *testing.T, config *rest.Config, namespace string) *outpu
 		t.Fatal(err)
 	}
 	out := startWatcher(t, listWatch)
-	out.await(t, "SYNCED")
+	awaitLine(t, out, "SYNCED")
 	return out
 }
 
 // startWatcher runs the watcher until the test ends.
-func startWatcher(t *testing.T, listWatch *cache.ListWatch) *output {
-	out := &output{}
-	w := watcher{listWatch: listWatch, pageSize: 500, out: out}
+func startWatcher(t *testing.T, listWatch *cache.ListWatch) *testkit.Buffer {
+	out := &testkit.Buffer{}
+	w := watcher{listWatch: listWatch, pageSize: 500, out: program.NewPrinter(out)}
 	ctx, cancel := context.WithCancel(t.Context())
 	var group sync.WaitGroup
 	group.Go(func() {
@@ -113,8 +81,8 @@ func configMap(name, value string) *corev1.ConfigMap {
 	}
 }
 
-// impatient makes the watcher try again almost at once, for tests that cut the connection often.
-func impatient(t *testing.T) {
+// retryAtOnce makes the watcher retry almost at once, for tests that cut the connection often.
+func retryAtOnce(t *testing.T) {
 	before := firstDelay
 	firstDelay.Duration = time.Millisecond
 	t.Cleanup(func() { firstDelay = before })
@@ -124,7 +92,7 @@ func TestCutTwentyTimesPrintsEachEventOnce(t *testing.T) {
 	config := testcluster.Config(t)
 	namespace := testcluster.Namespace(t, config)
 	configMaps := kubernetes.NewForConfigOrDie(config).CoreV1().ConfigMaps(namespace)
-	impatient(t)
+	retryAtOnce(t)
 	var cut cutter.Cutter
 	broken := rest.CopyConfig(config)
 	broken.Dial = cut.Dial
@@ -134,14 +102,14 @@ func TestCutTwentyTimesPrintsEachEventOnce(t *testing.T) {
 	for range 20 {
 		w.writeSome(t) // while the watch is open, so that the cut may fall between two events
 		cut.Cut()
-		w.writeSome(t) // while nobody watches
+		w.writeSome(t) // while no watch is open
 		cut.Restore()
-		out.await(t, w.events[len(w.events)-1])
+		awaitLine(t, out, w.events[len(w.events)-1])
 	}
 
 	var got []string
 	retries := 0
-	for _, line := range out.lines() {
+	for _, line := range out.Lines() {
 		words := strings.Fields(line)
 		switch words[0] {
 		case "ADDED", "MODIFIED":
@@ -153,14 +121,14 @@ func TestCutTwentyTimesPrintsEachEventOnce(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff(w.events, got); diff != "" {
-		t.Errorf("events (-made +printed):\n%s", diff)
+		t.Errorf("events (-written +printed):\n%s", diff)
 	}
 	if retries < 20 {
 		t.Errorf("the watch was interrupted %d times, want 20: was the connection cut at all?", retries)
 	}
 }
 
-// writer changes ConfigMaps and remembers the events that each change must make.
+// writer changes ConfigMaps and remembers the events that each change must cause.
 type writer struct {
 	configMaps typedcorev1.ConfigMapInterface
 	created    int
@@ -204,9 +172,7 @@ func TestServerFaults(t *testing.T) {
 	configMaps := kubernetes.NewForConfigOrDie(config).CoreV1().ConfigMaps("default")
 	must := func(_ any, err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(0, err)(t)
 	}
 	ctx := t.Context()
 	for _, name := range []string{"kept", "changed", "deleted", "recreated"} {
@@ -220,10 +186,10 @@ func TestServerFaults(t *testing.T) {
 	t.Run("etcd compacted under an open watch", func(t *testing.T) {
 		cluster.Compact(t)
 		must(configMaps.Create(ctx, configMap("after-compaction", "new"), metav1.CreateOptions{}))
-		out.await(t, "ADDED default/after-compaction")
+		awaitLine(t, out, "ADDED default/after-compaction")
 	})
 
-	t.Run("etcd compacted and API server restarted while away", func(t *testing.T) {
+	t.Run("etcd compacted and API server restarted during a cut", func(t *testing.T) {
 		cut.Cut()
 		must(configMaps.Update(ctx, configMap("changed", "changed"), metav1.UpdateOptions{}))
 		must(nil, configMaps.Delete(ctx, "deleted", metav1.DeleteOptions{}))
@@ -240,9 +206,9 @@ func TestServerFaults(t *testing.T) {
 			"MISSED ADDED default/recreated",
 			"MISSED MODIFIED default/changed",
 		} {
-			out.await(t, line)
+			awaitLine(t, out, line)
 		}
-		for _, line := range out.lines() {
+		for _, line := range out.Lines() {
 			if strings.HasPrefix(line, "MISSED") && strings.Contains(line, "default/kept") {
 				t.Errorf("nothing happened to default/kept, but it printed %q", line)
 			}
@@ -252,36 +218,24 @@ func TestServerFaults(t *testing.T) {
 	t.Run("API server away for 30 seconds", func(t *testing.T) {
 		cluster.StopAPIServer(t)
 		stopped := time.Now()
-		out.await(t, "RETRY")
-		await(t, "30 seconds to pass", func() bool { return time.Since(stopped) > 30*time.Second })
+		awaitLine(t, out, "RETRY")
+		testkit.Await(t, "30 seconds to pass", func() bool { return time.Since(stopped) > 30*time.Second })
 		cluster.StartAPIServer(t)
 		must(configMaps.Create(ctx, configMap("after-outage", "new"), metav1.CreateOptions{}))
-		// As an event, or as something missed where the new API server does not know our version.
-		await(t, "default/after-outage", func() bool {
-			return strings.Contains(strings.Join(out.lines(), "\n"), "ADDED default/after-outage") ||
-				strings.Contains(strings.Join(out.lines(), "\n"), "ADDED      default/after-outage")
-		})
+		// As an event, or as something missed where the new API server does not know that resourceVersion.
+		out.Await(t, "ADDED +default/after-outage")
 	})
 }
 
 // TestProcess is about what only a process has: arguments, signals, an exit code.
 func TestProcess(t *testing.T) {
-	program := filepath.Join(t.TempDir(), "listwatch")
-	if output, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, output)
-	}
-
 	t.Run("garbage in flags is one line and exit 2", func(t *testing.T) {
 		for _, args := range [][]string{
 			{"--nonsense"}, {"-l", "a in"}, {"--field-selector", "x"}, {"--page-size", "-1"}, {"--watch-timeout", "soon"}, {"--watch-timeout", "-1s"}, {"pods"},
 		} {
-			output, err := exec.Command(program, args...).CombinedOutput()
-			var exit *exec.ExitError
-			if !errors.As(err, &exit) || exit.ExitCode() != 2 {
-				t.Errorf("%q: %v, want exit code 2", args, err)
-			}
-			if lines := strings.Count(string(output), "\n"); lines != 1 {
-				t.Errorf("%q: %d lines, want one:\n%s", args, lines, output)
+			stdout, stderr, code := testkit.Run(t, testkit.Program(t, args...))
+			if code != 2 || stdout != "" || strings.Count(stderr, "\n") != 1 {
+				t.Errorf("%q: exit code %d, want 2, and printed %q, want one line", args, code, stdout+stderr)
 			}
 		}
 	})
@@ -294,14 +248,10 @@ func TestProcess(t *testing.T) {
 			"--resource=gadgets.example.com": `the server has no resource "gadgets.example.com"`,
 			"--namespace=nowhere":            `there is no namespace "nowhere"`,
 		} {
-			output, err := exec.Command(program, "--kubeconfig", kubeconfig, flag).CombinedOutput()
-			var exit *exec.ExitError
-			if !errors.As(err, &exit) || exit.ExitCode() != 2 {
-				t.Errorf("%s: %v, want exit code 2", flag, err)
-			}
+			stdout, stderr, code := testkit.Run(t, testkit.Program(t, "--kubeconfig", kubeconfig, flag))
 			// The first line is the greeting.
-			if lines := strings.Count(string(output), "\n"); lines != 2 || !strings.Contains(string(output), want) {
-				t.Errorf("%s: printed %q, want a line with %q", flag, output, want)
+			if code != 2 || stdout != "" || strings.Count(stderr, "\n") != 2 || !strings.Contains(stderr, want) {
+				t.Errorf("%s: exit code %d, want 2, and printed %q, want a line with %q", flag, code, stdout+stderr, want)
 			}
 		}
 	})
@@ -313,7 +263,7 @@ func TestProcess(t *testing.T) {
 		}
 		defer full.Close()
 		var stderr bytes.Buffer
-		cmd := exec.Command(program, "--kubeconfig", testcluster.Kubeconfig(t), "--duration", "10m")
+		cmd := testkit.Program(t, "--kubeconfig", testcluster.Kubeconfig(t), "--duration", "10m")
 		cmd.Stdout, cmd.Stderr = full, &stderr
 		if err := cmd.Run(); cmd.ProcessState.ExitCode() != 1 {
 			t.Errorf("%v, want exit code 1", err)
@@ -331,7 +281,7 @@ func TestProcess(t *testing.T) {
 		reader.Close()
 		defer closed.Close()
 		var stderr bytes.Buffer
-		cmd := exec.Command(program, "--kubeconfig", testcluster.Kubeconfig(t), "--duration", "10m")
+		cmd := testkit.Program(t, "--kubeconfig", testcluster.Kubeconfig(t), "--duration", "10m")
 		cmd.Stdout, cmd.Stderr = closed, &stderr
 		if err := cmd.Run(); err == nil || cmd.ProcessState.Sys().(syscall.WaitStatus).Signal() != syscall.SIGPIPE {
 			t.Errorf("%v, want an end by SIGPIPE", err)
@@ -343,13 +293,13 @@ func TestProcess(t *testing.T) {
 		kubeconfig := testcluster.Kubeconfig(t)
 		for _, resource := range []string{"pods", "deploy"} {
 			for after := time.Duration(1); after < 100*time.Millisecond; after = after*3/2 + time.Millisecond {
-				output, err := exec.Command(program, "--kubeconfig", kubeconfig, "--namespace", "default", "--resource", resource, "--duration", after.String()).CombinedOutput()
+				output, err := testkit.Program(t, "--kubeconfig", kubeconfig, "--namespace", "default", "--resource", resource, "--duration", after.String()).CombinedOutput()
 				checkSilent(t, fmt.Sprintf("%s, --duration %s", resource, after), output, err)
 			}
 		}
 		for range 10 {
 			var stderr bytes.Buffer
-			cmd := exec.Command(program, "--kubeconfig", kubeconfig, "--namespace", "default", "--wire")
+			cmd := testkit.Program(t, "--kubeconfig", kubeconfig, "--namespace", "default", "--wire")
 			cmd.Stderr = &stderr
 			stdout, err := cmd.StdoutPipe()
 			if err == nil {
@@ -371,29 +321,20 @@ func TestProcess(t *testing.T) {
 	t.Run("SIGINT and SIGTERM end it with exit 0", func(t *testing.T) {
 		kubeconfig := testcluster.Kubeconfig(t)
 		for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
-			out := &output{}
-			cmd := exec.Command(program, "--kubeconfig", kubeconfig)
-			cmd.Stdout = out
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
+			p := testkit.Start(t, testkit.Program(t, "--kubeconfig", kubeconfig))
+			p.Await(t, "^SYNCED ")
+			p.Signal(t, signal)
+			if code := p.Exit(t); code != 0 {
+				t.Errorf("%s: exit code %d, want 0", signal, code)
 			}
-			out.await(t, "SYNCED")
-			start := time.Now()
-			if err := cmd.Process.Signal(signal); err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Wait(); err != nil {
-				t.Errorf("%s: %v, want exit code 0", signal, err)
-			}
-			t.Logf("%s: exit after %s", signal, time.Since(start))
 		}
 	})
 }
 
-// checkSilent fails the test if a process has ended in an error, or printed a complaint.
+// checkSilent fails the test if a process has ended in an error, or printed an error.
 func checkSilent(t *testing.T, what string, output []byte, err error) {
 	t.Helper()
-	if err != nil || strings.Contains(string(output), "listwatch: ") || strings.Contains(string(output), "RETRY") {
-		t.Errorf("%s: %v, printed %q, want exit code 0 and no complaint", what, err, output)
+	if err != nil || strings.Contains(string(output), "01-listwatch: ") || strings.Contains(string(output), "RETRY") {
+		t.Errorf("%s: %v, printed %q, want exit code 0 and no error", what, err, output)
 	}
 }

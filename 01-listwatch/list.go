@@ -1,3 +1,6 @@
+// list.go: List, page by page.
+// Before: store.go. Next: watch.go.
+
 package main
 
 import (
@@ -5,37 +8,37 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// list reads all objects, page by page, and remembers the version they were read at.
+// list reads all objects, page by page, and keeps the list's resourceVersion.
 //
-// All pages show the world as it was when the first was read, so one resourceVersion stands for them all,
-// and a watch from there on misses nothing.
+// All pages show the state at the time of the first one. So one resourceVersion is valid for all of them, and a watch from
+// there on misses nothing.
 func (w *watcher) list(ctx context.Context) error {
 	start := time.Now()
-	listed := world{}
+	listed := store{}
 	options := metav1.ListOptions{Limit: int64(w.pageSize)}
 	for pages := 1; ; pages++ {
 		page, err := w.listWatch.ListWithContext(ctx, options)
 		if err != nil {
-			return err // 410 too: the server has forgotten the snapshot before we had read all its pages
+			return err // also 410: the server no longer has the state of the first page
 		}
-		err = meta.EachListItem(page, func(object runtime.Object) error {
-			name, s, err := look(object)
-			listed[name] = s
+		err = apimeta.EachListItem(page, func(object runtime.Object) error {
+			name, e, err := entryOf(object)
+			listed[name] = e
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		list, err := meta.ListAccessor(page)
+		list, err := apimeta.ListAccessor(page)
 		if err != nil {
 			return err
 		}
-		// A page may be shorter than asked for and still not be the last. Only an empty token says so.
+		// A page with fewer objects than the limit is not always the last one. The last one has no continue token.
 		if list.GetContinue() == "" {
 			w.replace(listed, list.GetResourceVersion(), fmt.Sprintf("listed in %d page(s)", pages), start)
 			return nil

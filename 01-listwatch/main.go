@@ -1,12 +1,10 @@
-// Chapter 1: List and Watch, the two requests that everything in the later chapters rests on.
+// Chapter 1: List and Watch, the two requests on which all later chapters rest.
 //
-// The program lists a resource, watches it from the version that the list was read at, and prints every
-// event. It keeps on when the watch ends, when the server is away, and when the server has forgotten the
-// version that the program saw last.
+// The program lists a resource, watches it from the list's resourceVersion on, and prints every event. It continues when
+// the watch ends, when the server is away, and when the server no longer has the events after that resourceVersion.
 //
-// Read in this order: main.go, resource.go (the two requests), world.go (what was printed so far, to tell what
-// was missed), list.go, watch.go. The frame around it, flags and Ctrl-C and the texts of errors, is in
-// internal/program and internal/connect, and can wait.
+// Read in this order: main.go, resource.go, store.go, list.go, watch.go. The flags, Ctrl-C and the texts of errors are in
+// internal/program and internal/connect. You can read them later.
 package main
 
 import (
@@ -24,25 +22,20 @@ func main() {
 	s := selection{labels: labels.Everything(), fields: fields.Everything()}
 	p.Flags.StringVar(&s.resource, "resource", "pods", "resource to watch, also as short name or with its group: deploy, deployments.apps")
 	p.Flags.StringVarP(&s.namespace, "namespace", "n", "", "namespace to watch (default: all)")
-	p.Flags.FuncP("selector", "l", "label selector, such as app=nginx", func(value string) (err error) {
-		s.labels, err = labels.Parse(value)
-		return err
-	})
+	p.Flags.FuncP("selector", "l", "label selector, such as app=nginx", program.LabelSelector(&s.labels))
 	p.Flags.Func("field-selector", "field selector, such as spec.nodeName=node-000000", func(value string) (err error) {
 		s.fields, err = fields.ParseSelector(value)
 		return err
 	})
-	w := watcher{out: &p.Stdout}
+	w := watcher{out: p.Out}
 	p.Flags.Uint32Var(&w.pageSize, "page-size", 500, "objects a page of the list (0: all in one)")
 	p.Flags.BoolVar(&w.stream, "stream", false, "let the watch deliver the list too: a streaming list")
 	p.Flags.DurationVar(&w.timeout, "watch-timeout", 0, "ask the server to end each watch after this time (0: the server chooses)")
 
-	p.Run(func(ctx context.Context, config *rest.Config) error {
-		listWatch, err := newListWatch(ctx, config, s)
-		if err != nil {
+	p.Run(func(ctx context.Context, config *rest.Config) (err error) {
+		if w.listWatch, err = newListWatch(ctx, config, s); err != nil {
 			return err
 		}
-		w.listWatch = listWatch
 		return w.run(ctx)
 	})
 }

@@ -1,9 +1,12 @@
+// resource.go: the two requests, List and Watch, for any resource.
+// Before: main.go. Next: store.go.
+
 package main
 
 import (
 	"context"
 
-	"k8s.io/apimachinery/pkg/api/meta"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
@@ -22,20 +25,8 @@ import (
 	"example.com/client-go-workbook/internal/program"
 )
 
-// selection says what to list and watch.
-type selection struct {
-	resource, namespace string
-	labels              labels.Selector
-	fields              fields.Selector
-}
-
-func (s selection) modify(options *metav1.ListOptions) {
-	options.LabelSelector = s.labels.String()
-	options.FieldSelector = s.fields.String()
-}
-
-// newListWatch returns the pair of requests: a List, which is one short answer, and a Watch, which is one
-// answer that does not end.
+// newListWatch returns the two requests: a List, which has one short answer, and a Watch, which has one answer that does
+// not end.
 func newListWatch(ctx context.Context, config *rest.Config, s selection) (*cache.ListWatch, error) {
 	wanted := schema.ParseGroupResource(s.resource)
 	if wanted.Resource == "" {
@@ -50,44 +41,59 @@ func newListWatch(ctx context.Context, config *rest.Config, s selection) (*cache
 	}
 	switch s.resource {
 	case "pods", "pod", "po":
-		// The typed client knows pods as a Go type, corev1.Pod, and asks for them in protobuf. This makes the same
-		// requests as clientset.CoreV1().Pods(namespace).List and .Watch.
-		return cache.NewFilteredListWatchFromClient(clientset.CoreV1().RESTClient(), "pods", s.namespace, s.modify), nil
+		// The typed client has a Go type for pods, corev1.Pod, and asks the server for protobuf.
+		return listWatchOf(clientset.CoreV1().Pods(s.namespace), s), nil
 	}
 
-	// Any other resource, custom ones included, goes through the dynamic client, which knows no types:
-	// objects are maps, decoded from JSON. It does not know paths either, so the server is asked which
-	// group and version the resource belongs to.
+	// All other resources, custom resources too, go through the dynamic client. It has no types: objects are maps, decoded
+	// from JSON. It has no paths either, so the program asks the server for the resource's group and version.
 	mapping, err := findResource(ctx, config, wanted)
-	if meta.IsNoMatchError(err) {
+	if apimeta.IsNoMatchError(err) {
 		return nil, program.Usagef("%s", connect.Explain(err))
 	}
 	if err != nil {
 		return nil, err
 	}
-	if s.namespace != "" && mapping.Scope.Name() == meta.RESTScopeNameRoot {
+	if s.namespace != "" && mapping.Scope.Name() == apimeta.RESTScopeNameRoot {
 		return nil, program.Usagef("%s belong to no namespace: leave --namespace away", mapping.Resource.Resource)
 	}
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, err
 	}
-	resource := client.Resource(mapping.Resource).Namespace(s.namespace)
-	return &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			s.modify(&options)
-			return resource.List(ctx, options)
-		},
-		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			s.modify(&options)
-			return resource.Watch(ctx, options)
-		},
-	}, nil
+	return listWatchOf(client.Resource(mapping.Resource).Namespace(s.namespace), s), nil
 }
 
-// findResource asks the server's discovery what a name such as "deploy" or "deployments.apps" stands for. The answer,
-// a mapping, has its group and version, and whether its objects belong to namespaces.
-func findResource(ctx context.Context, config *rest.Config, wanted schema.GroupResource) (*meta.RESTMapping, error) {
+// listWatchOf returns the two requests of a client, with the selectors in their options.
+func listWatchOf[L runtime.Object](client client[L], s selection) *cache.ListWatch {
+	return &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			options.LabelSelector, options.FieldSelector = s.labels.String(), s.fields.String()
+			return client.List(ctx, options)
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			options.LabelSelector, options.FieldSelector = s.labels.String(), s.fields.String()
+			return client.Watch(ctx, options)
+		},
+	}
+}
+
+// client is what the typed and the dynamic client have in common. L is the type of a list, such as *corev1.PodList.
+type client[L runtime.Object] interface {
+	List(context.Context, metav1.ListOptions) (L, error)
+	Watch(context.Context, metav1.ListOptions) (watch.Interface, error)
+}
+
+// selection says what to list and watch.
+type selection struct {
+	resource, namespace string
+	labels              labels.Selector
+	fields              fields.Selector
+}
+
+// findResource asks the server's discovery API which resource a name such as "deploy" or "deployments.apps" stands for.
+// The mapping has its group and version, and whether its objects belong to namespaces.
+func findResource(ctx context.Context, config *rest.Config, wanted schema.GroupResource) (*apimeta.RESTMapping, error) {
 	client, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
 		return nil, err

@@ -1,14 +1,16 @@
+// watch.go: Watch, and what to do when it ends.
+// Before: list.go.
+
 package main
 
 import (
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -16,6 +18,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"example.com/client-go-workbook/internal/connect"
+	"example.com/client-go-workbook/internal/program"
 )
 
 // watcher prints a resource's objects and keeps what is printed equal to the server.
@@ -24,24 +27,20 @@ type watcher struct {
 	pageSize  uint32
 	stream    bool
 	timeout   time.Duration
-	out       io.Writer
+	out       *program.Printer
 
-	world   world  // what is printed; nil before the first list
-	version string // resourceVersion that the world was printed up to; empty when it must be listed
+	store           store  // nil before the first list
+	resourceVersion string // of the last list or event; empty when the next request must be a list
 }
 
-// firstDelay is waited before a second try, and doubled for each one after, up to 4 seconds. Jitter keeps the
-// clients of a server that comes back from knocking all at once.
-var firstDelay = wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 3}
-
-// run lists and watches until ctx ends. It gives up only if the first request is refused as wrong, which no
-// waiting mends. It never waits while there is progress, and never tries again at once without any.
+// run lists and watches until ctx ends. It gives up only if the server rejects the first request as wrong: then a retry
+// does not help. It never waits after progress, and always waits before a retry without progress.
 func (w *watcher) run(ctx context.Context) error {
 	backoff := firstDelay
 	for {
-		start, version := time.Now(), w.version
+		start, before := time.Now(), w.resourceVersion
 		var err error
-		if w.version == "" && !w.stream {
+		if w.resourceVersion == "" && !w.stream {
 			err = w.list(ctx)
 		} else {
 			err = w.watch(ctx)
@@ -49,12 +48,12 @@ func (w *watcher) run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		if w.world == nil && isWrongRequest(err) {
+		if w.store == nil && isWrongRequest(err) {
 			return err
 		}
-		// An event or a list moves the version on. A watch on which nothing happened has got us further only if it
-		// lasted: a server that ends each at once must not be asked a thousand times a second.
-		progress := w.version != version || (err == nil && time.Since(start) > time.Second)
+		// An event or a list changes the resourceVersion. A watch without events is progress only if it lasted: a server
+		// that ends each watch at once must not get a thousand requests a second.
+		progress := w.resourceVersion != before || (err == nil && time.Since(start) > time.Second)
 		if progress || isExpired(err) {
 			backoff = firstDelay
 		}
@@ -67,14 +66,14 @@ func (w *watcher) run(ctx context.Context) error {
 		}
 		switch {
 		case isExpired(err):
-			w.line("EXPIRED", "%s: listing again in %s", connect.Explain(err), delay)
-			w.version = ""
+			w.out.Line("EXPIRED", "%s: listing again in %s", connect.Explain(err), delay)
+			w.resourceVersion = ""
 		case apierrors.HasStatusCause(err, "ClientWatchDecoding") && !connect.IsConnectionLost(err) && !progress:
-			// The event after our version can't be read, and asking for it again would not change that.
-			w.line("UNREADABLE", "%s: listing again in %s", connect.Explain(err), delay)
-			w.version = ""
+			// The program cannot read the next event. To resume would only bring the same event again.
+			w.out.Line("UNREADABLE", "%s: listing again in %s", connect.Explain(err), delay)
+			w.resourceVersion = ""
 		case err != nil:
-			w.line("RETRY", "in %s: %s", delay, connect.Explain(err))
+			w.out.Line("RETRY", "in %s: %s", delay, connect.Explain(err))
 		}
 		select {
 		case <-ctx.Done():
@@ -88,18 +87,18 @@ func (w *watcher) run(ctx context.Context) error {
 func (w *watcher) watch(ctx context.Context) error {
 	start, events := time.Now(), 0
 	options := metav1.ListOptions{
-		ResourceVersion: w.version,
-		// Bookmarks are events without an object that tell the newest version. Where ours is not among the
-		// objects that change, only they keep the version we resume from young enough for the server.
+		ResourceVersion: w.resourceVersion,
+		// A bookmark is an event whose object has nothing but a resourceVersion: the newest one. If the watched objects
+		// do not change but others do, only bookmarks keep w.resourceVersion new enough for the server to resume from.
 		AllowWatchBookmarks: true,
 	}
-	// Pointers tell "not set" from zero and false; new(true) is one to a true.
+	// Pointers distinguish "not set" from zero and false. new(true) is a pointer to true.
 	if w.timeout > 0 {
 		options.TimeoutSeconds = new(int64(max(1, w.timeout.Seconds())))
 	}
-	var initial world // what a streaming list has delivered so far; nil when we have it all
-	if w.version == "" {
-		initial = world{}
+	var initial store // what a streaming list has delivered so far; nil when it is complete
+	if w.resourceVersion == "" {
+		initial = store{}
 		options.SendInitialEvents = new(true)
 		options.ResourceVersionMatch = metav1.ResourceVersionMatchNotOlderThan
 	}
@@ -111,51 +110,51 @@ func (w *watcher) watch(ctx context.Context) error {
 	defer opened.Stop()
 	for event := range opened.ResultChan() {
 		if event.Type == watch.Error {
-			return apierrors.FromObject(event.Object) // inside an answer that began with 200 OK
+			return apierrors.FromObject(event.Object) // inside a response that began with 200 OK
 		}
 		events++
-		name, s, err := look(event.Object)
+		name, e, err := entryOf(event.Object)
 		if err != nil {
 			return err
 		}
 		switch {
 		case initial == nil && event.Type == watch.Bookmark:
-			w.line("BOOKMARK", "%s", s)
-			w.version = s.resourceVersion
+			w.out.Line("BOOKMARK", "%s", e)
+			w.resourceVersion = e.resourceVersion
 		case initial == nil:
-			w.apply(event.Type, name, s)
+			w.update(event.Type, name, e)
 		case event.Type == watch.Bookmark && endsInitialEvents(event.Object):
-			w.replace(initial, s.resourceVersion, "streamed", start)
+			w.replace(initial, e.resourceVersion, "streamed", start)
 			initial = nil
 		case event.Type != watch.Bookmark:
-			// The version stays as it was: whoever resumes in the middle of a streaming list loses the rest of it.
-			initial[name] = s
+			// w.resourceVersion stays empty: a watch that resumes in the middle of a streaming list misses the rest of it.
+			initial[name] = e
 		}
 	}
-	// That the channel closes is no error: each watch ends, by its timeout if by nothing else.
+	// A closed channel is no error: each watch ends, at the latest by its timeout.
 	switch {
 	case ctx.Err() != nil:
 	case initial != nil:
-		w.line("CLOSED", "in the middle of the streaming list: beginning it again")
+		w.out.Line("CLOSED", "in the middle of the streaming list: beginning it again")
 	default:
-		w.line("CLOSED", "after %d event(s): resuming after resourceVersion %s", events, w.version)
+		w.out.Line("CLOSED", "after %d event(s): resuming after resourceVersion %s", events, w.resourceVersion)
 	}
 	return nil
 }
 
-// endsInitialEvents tells whether a bookmark is the one that ends a streaming list.
+// endsInitialEvents reports whether a bookmark is the one that ends a streaming list.
 func endsInitialEvents(bookmark runtime.Object) bool {
-	metadata, err := meta.Accessor(bookmark)
+	metadata, err := apimeta.Accessor(bookmark)
 	return err == nil && metadata.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true"
 }
 
-// isExpired tells whether the server has forgotten the version we asked for: HTTP status 410, or an event of
-// type ERROR with that code. Asking for the same version again can only fail again.
+// isExpired reports whether the server no longer has the events after a resourceVersion: HTTP status 410, or an event of
+// type ERROR with that code. Another request with the same resourceVersion can only fail again.
 func isExpired(err error) bool {
 	return apierrors.IsResourceExpired(err) || apierrors.IsGone(err)
 }
 
-// isWrongRequest tells whether the server has understood the request and refuses it.
+// isWrongRequest reports whether the server has understood the request and rejects it.
 func isWrongRequest(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || isExpired(err) || apierrors.IsTooManyRequests(err) {
@@ -164,3 +163,7 @@ func isWrongRequest(err error) bool {
 	code := status.Status().Code
 	return code >= http.StatusBadRequest && code < http.StatusInternalServerError
 }
+
+// firstDelay is the delay before the first retry. It doubles three times, to 4 seconds, and Jitter makes each delay up to
+// half as long again. So the clients of a server that comes back do not all reconnect at the same moment.
+var firstDelay = wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 3}

@@ -16,10 +16,12 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/rest"
+
+	"example.com/client-go-workbook/internal/program"
 )
 
 // A step is one request that the script expects, and its answer. Steps are all the server there is:
-// what Kubernetes would do is spelled out, so that the test can also do what it does once in a month.
+// what Kubernetes would do is spelled out, so that the test can also do what Kubernetes does once in a month.
 type step struct {
 	query  string // the parameters that matter, as in "watch=true&resourceVersion=12"
 	status int    // 200 if not given
@@ -88,7 +90,7 @@ CLOSED     after 1 event(s): resuming after resourceVersion 15
 			want:   listed10 + strings.Repeat("CLOSED     after 0 event(s): resuming after resourceVersion 10\n", 3),
 			took:   (500 + 1000 + 2000) * time.Millisecond,
 		},
-		"410 as an event: lists again and tells what was missed": {
+		"410 as an event: lists again and prints what was missed": {
 			script: []step{
 				{body: list10},
 				{query: "watch=true&resourceVersion=10", body: event("ERROR", gone)},
@@ -297,7 +299,7 @@ func play(t *testing.T, stream bool, script []step) (string, error) {
 		t.Fatal(err)
 	}
 	var printed bytes.Buffer
-	w := watcher{listWatch: listWatch, pageSize: 500, stream: stream, out: &printed}
+	w := watcher{listWatch: listWatch, pageSize: 500, stream: stream, out: program.NewPrinter(&printed)}
 	err = w.run(ctx)
 	if len(script) > 0 {
 		t.Errorf("%d step(s) of the script were never asked for", len(script))
