@@ -26,20 +26,20 @@ func BenchmarkInformer10000Pods(b *testing.B) {
 	namespace := testcluster.Namespace(b, config)
 	createPods(b, config, namespace, 10_000)
 	clientset := kubernetes.NewForConfigOrDie(config)
-	for _, way := range []struct {
+	for _, variant := range []struct {
 		name      string
 		transform cache.TransformFunc
 	}{
 		{"as they come", nil},
 		{"without managedFields", stripManagedFields},
 	} {
-		b.Run(way.name, func(b *testing.B) {
+		b.Run(variant.name, func(b *testing.B) {
 			fastest := time.Hour // what takes longer has waited for others on this machine
 			var memory uint64
 			for b.Loop() {
 				before := heapInUse()
 				ctx, cancel := context.WithCancel(b.Context())
-				factory := informers.NewSharedInformerFactoryWithOptions(clientset, 0, informers.WithNamespace(namespace), informers.WithTransform(way.transform))
+				factory := informers.NewSharedInformerFactoryWithOptions(clientset, 0, informers.WithNamespace(namespace), informers.WithTransform(variant.transform))
 				informer := factory.Core().V1().Pods().Informer()
 				start := time.Now()
 				factory.StartWithContext(ctx)
@@ -69,7 +69,7 @@ func heapInUse() uint64 {
 	return stats.HeapAlloc
 }
 
-// createPods creates pods that look as if a Deployment had made them and a node ran them. None does: a scheduling
+// createPods creates pods with the fields that a Deployment and a node would set. Neither exists: a scheduling
 // gate keeps the scheduler away, so that nothing changes while the benchmark runs.
 func createPods(b *testing.B, config *rest.Config, namespace string, count int) {
 	pods := kubernetes.NewForConfigOrDie(config).CoreV1().Pods(namespace)

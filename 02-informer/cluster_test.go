@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"errors"
-	"os"
-	"os/exec"
+	"io"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -16,13 +14,14 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"example.com/client-go-workbook/internal/connect"
 	"example.com/client-go-workbook/internal/cutter"
+	"example.com/client-go-workbook/internal/program"
 	"example.com/client-go-workbook/internal/testcluster"
+	"example.com/client-go-workbook/internal/testkit"
 	"example.com/client-go-workbook/internal/transcript"
 )
 
@@ -33,15 +32,12 @@ func TestReadme(t *testing.T) {
 		"scripts/kubectl config delete-context visitor; scripts/kubectl config delete-user visitor")
 }
 
-// TestMain lets the test program be the chapter's program, too.
 func TestMain(m *testing.M) {
-	if os.Getenv("RUN_CHAPTER") != "" {
-		main()
-	}
-	os.Exit(m.Run())
+	testkit.Main(main)
+	m.Run()
 }
 
-// TestBadInput runs the program: each mistake is told in one line, before anything is started.
+// TestBadInput runs the program: each mistake ends it with one line, before anything is started.
 func TestBadInput(t *testing.T) {
 	kubeconfig := testcluster.Kubeconfig(t)
 	for name, test := range map[string]struct {
@@ -51,42 +47,37 @@ func TestBadInput(t *testing.T) {
 		"unknown namespace":      {[]string{"--namespace=nowhere"}, `there is no namespace "nowhere"`},
 		"selector":               {[]string{"--selector=app in nginx"}, "app in nginx"},
 		"negative resync":        {[]string{"--resync=-1s"}, "--resync cannot be negative"},
-		"a lister in no time":    {[]string{"--look-every=0"}, "--look-every and --handlers must be more than 0"},
-		"no handlers":            {[]string{"--handlers=0"}, "--look-every and --handlers must be more than 0"},
-		"a handler of some kind": {[]string{"--bad-handler=lazy"}, "must be slow, blocks or panics"},
+		"a lister without pause": {[]string{"--lister-period=0"}, "--lister-period and --handlers must be more than 0"},
+		"no handlers":            {[]string{"--handlers=0"}, "--lister-period and --handlers must be more than 0"},
+		"an unknown bad handler": {[]string{"--bad-handler=lazy"}, "must be slow, blocks or panics"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cmd := exec.Command(os.Args[0], append(test.args, "--kubeconfig", kubeconfig)...)
-			cmd.Env = append(os.Environ(), "RUN_CHAPTER=1")
-			var stdout, stderr bytes.Buffer
-			cmd.Stdout, cmd.Stderr = &stdout, &stderr
-			err := cmd.Run()
-			var exit *exec.ExitError
-			if !errors.As(err, &exit) || exit.ExitCode() != 2 {
-				t.Errorf("ended with %v, want exit code 2", err)
+			stdout, stderr, code := testkit.Run(t, testkit.Program(t, append(test.args, "--kubeconfig", kubeconfig)...))
+			if code != 2 {
+				t.Errorf("exit code %d, want 2", code)
 			}
-			_, complaint, _ := strings.Cut(stderr.String(), "02-informer: ")
-			if !strings.Contains(complaint, test.want) || strings.Count(complaint, "\n") != 1 {
-				t.Errorf("complained %q, want one line with %q", complaint, test.want)
+			_, message, _ := strings.Cut(stderr, "02-informer: ")
+			if !strings.Contains(message, test.want) || strings.Count(message, "\n") != 1 {
+				t.Errorf("printed %q, want one line with %q", message, test.want)
 			}
-			if stdout.Len() > 0 {
-				t.Errorf("started and printed:\n%s", &stdout)
+			if stdout != "" {
+				t.Errorf("started and printed:\n%s", stdout)
 			}
 		})
 	}
 }
 
 // start runs the chapter on a namespace of the cluster until the test ends, and waits until it has synced.
-func start(t *testing.T, config *rest.Config, namespace string, change func(*chapter)) *output {
-	printed := &output{}
-	c := newChapter(printed)
-	c.namespace = namespace
+func start(t *testing.T, config *rest.Config, namespace string, change func(*options)) *testkit.Buffer {
+	printed := &testkit.Buffer{}
+	o := newOptions()
+	o.namespace = namespace
 	if change != nil {
-		change(&c)
+		change(&o)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- c.run(ctx, kubernetes.NewForConfigOrDie(config)) }()
+	go func() { ended <- run(ctx, kubernetes.NewForConfigOrDie(config), o, program.NewPrinter(printed)) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
@@ -101,22 +92,17 @@ func start(t *testing.T, config *rest.Config, namespace string, change func(*cha
 }
 
 // await waits until the text was printed.
-func await(t *testing.T, printed *output, text string) {
+func await(t *testing.T, printed *testkit.Buffer, text string) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
-		return strings.Contains(printed.String(), text), nil
-	})
-	if err != nil {
-		t.Fatalf("waiting for %q: %v", text, err)
-	}
+	printed.Await(t, regexp.QuoteMeta(text))
 }
 
-// client is one of the clientset's, of objects of type T.
-type client[T any] interface {
+// creator is a typed client of objects of type T.
+type creator[T any] interface {
 	Create(context.Context, T, metav1.CreateOptions) (T, error)
 }
 
-func create[T any](t *testing.T, client client[T], object T) T {
+func create[T any](t *testing.T, client creator[T], object T) T {
 	t.Helper()
 	object, err := client.Create(t.Context(), object, metav1.CreateOptions{})
 	if err != nil {
@@ -125,7 +111,7 @@ func create[T any](t *testing.T, client client[T], object T) T {
 	return object
 }
 
-// remove deletes a pod at once. No node has it, so none has to stop it before.
+// remove deletes a pod at once. No node runs it, so none has to stop it first.
 func remove(t *testing.T, clientset kubernetes.Interface, namespace, name string) {
 	t.Helper()
 	err := clientset.CoreV1().Pods(namespace).Delete(t.Context(), name, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))})
@@ -134,7 +120,7 @@ func remove(t *testing.T, clientset kubernetes.Interface, namespace, name string
 	}
 }
 
-// newPod returns a pod that is never scheduled, so that nobody but the test changes it.
+// newPod returns a pod that is never scheduled, so that only the test changes it.
 func newPod(name string) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": "test"}},
@@ -163,9 +149,9 @@ func TestListerAndFilterOnCluster(t *testing.T) {
 	config := testcluster.Config(t)
 	namespace := testcluster.Namespace(t, config)
 	deployments := kubernetes.NewForConfigOrDie(config).AppsV1().Deployments(namespace)
-	printed := start(t, config, namespace, func(c *chapter) {
-		c.labels = labels.SelectorFromSet(labels.Set{"app": "test"})
-		c.name, c.lookEvery = "test-1", 20*time.Millisecond
+	printed := start(t, config, namespace, func(o *options) {
+		o.labels = labels.SelectorFromSet(labels.Set{"app": "test"})
+		o.name, o.listerPeriod = "test-1", 20*time.Millisecond
 	})
 	create(t, deployments, newDeployment("other", "other"))
 	create(t, deployments, newDeployment("test-1", "test"))
@@ -176,18 +162,18 @@ func TestListerAndFilterOnCluster(t *testing.T) {
 	}
 	await(t, printed, "DELETE     Deployment "+namespace+"/test-1\nLISTER     not found\n")
 	if strings.Contains(printed.String(), "/other") {
-		t.Error("told of a Deployment without the label")
+		t.Error("printed a Deployment without the label")
 	}
 	if !strings.HasPrefix(printed.String(), "LISTER     not found\n") {
 		t.Error("the lister found something before the start")
 	}
 }
 
-// While the program can't see it, one pod is deleted, and another is deleted and created again.
+// While the program is cut off, one pod is deleted, and another is deleted and created again.
 func TestGoneWhileAway(t *testing.T) {
 	for name, test := range map[string]struct {
 		unreachable bool
-		want        func(namespace, version string) []string
+		want        func(namespace, resourceVersion string) []string
 	}{
 		"refused connections: the watch is resumed and misses nothing": {
 			unreachable: false,
@@ -200,9 +186,9 @@ func TestGoneWhileAway(t *testing.T) {
 		},
 		"no network: a relist finds what is different": {
 			unreachable: true,
-			want: func(namespace, version string) []string {
+			want: func(namespace, resourceVersion string) []string {
 				return []string{
-					"DELETE     Pod " + namespace + "/gone (tombstone: last seen at resourceVersion " + version + ")\n",
+					"DELETE     Pod " + namespace + "/gone (tombstone: last seen at resourceVersion " + resourceVersion + ")\n",
 					"UPDATE     Pod " + namespace + "/again (another UID: deleted and created again)\n",
 					"UPDATE     Pod " + namespace + "/same (relist, unchanged)\n",
 				}
@@ -238,14 +224,37 @@ func TestGoneWhileAway(t *testing.T) {
 	}
 }
 
-func TestWhoMayNotListOnCluster(t *testing.T) {
+// A silent connection is noticed by a ping without an answer. The informer relists, and its error handler is not called.
+func TestSilentConnection(t *testing.T) {
+	t.Setenv("HTTP2_READ_IDLE_TIMEOUT_SECONDS", "1") // instead of 30
+	t.Setenv("HTTP2_PING_TIMEOUT_SECONDS", "1")      // instead of 15
+	config := testcluster.Config(t)
+	namespace := testcluster.Namespace(t, config)
+	pods := kubernetes.NewForConfigOrDie(config).CoreV1().Pods(namespace)
+	create(t, pods, newPod("same"))
+	cut := cutter.Cutter{Silent: true}
+	silent := rest.CopyConfig(config)
+	silent.Dial = cut.Dial
+	printed := start(t, silent, namespace, nil)
+	if silenced := cut.Cut(); silenced != 1 {
+		t.Errorf("silenced %d connections, want 1", silenced)
+	}
+	create(t, pods, newPod("meanwhile"))
+	cut.Restore() // for new connections
+	await(t, printed, "ADD        Pod "+namespace+"/meanwhile\n")
+	await(t, printed, "UPDATE     Pod "+namespace+"/same (relist, unchanged)\n")
+	if retries := printed.Lines("RETRY"); len(retries) > 0 {
+		t.Errorf("printed %q, want no call of the watch error handler", retries)
+	}
+}
+
+func TestWithoutPermissionOnCluster(t *testing.T) {
 	config := testcluster.Config(t)
 	namespace := testcluster.Namespace(t, config)
 	visitor := testcluster.AsUser(config, "visitor-of-"+namespace)
-	var printed output
-	c := newChapter(&printed)
-	c.namespace = namespace
-	err := c.run(t.Context(), kubernetes.NewForConfigOrDie(visitor))
+	o := newOptions()
+	o.namespace = namespace
+	err := run(t.Context(), kubernetes.NewForConfigOrDie(visitor), o, program.NewPrinter(io.Discard))
 	if !apierrors.IsForbidden(err) {
 		t.Fatalf("run = %v, want forbidden", err)
 	}
@@ -266,14 +275,11 @@ func TestWhoMayNotListOnCluster(t *testing.T) {
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "visitor"},
 		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: "visitor-of-" + namespace}},
 	})
-	err = wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-		// The server's authorizer has informers, too: it takes a moment until it knows of the new role.
-		_, err := kubernetes.NewForConfigOrDie(visitor).CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
-		return err == nil, nil
+	testkit.Await(t, "the permission to list", func() bool {
+		// The server's authorizer has informers, too: it takes a moment until it knows the new role.
+		_, err := kubernetes.NewForConfigOrDie(visitor).CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{})
+		return err == nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	start(t, visitor, namespace, nil)
 }
 
@@ -281,15 +287,15 @@ func TestTraceOnCluster(t *testing.T) {
 	config := testcluster.Config(t)
 	namespace := testcluster.Namespace(t, config)
 	clientset := kubernetes.NewForConfigOrDie(config)
-	printed := start(t, config, namespace, func(c *chapter) { c.tracer = &tracer{out: c.out} })
+	printed := start(t, config, namespace, func(o *options) { o.demo.trace = true })
 	create(t, clientset.CoreV1().Pods(namespace), newPod("a"))
-	await(t, printed, "ADD        Pod "+namespace+"/a +")
+	await(t, printed, "HANDLER    Pod "+namespace+"/a ADDED +")
 	remove(t, clientset, namespace, "a")
-	await(t, printed, "DELETE     Pod "+namespace+"/a +")
+	await(t, printed, "HANDLER    Pod "+namespace+"/a DELETED +")
 
 	for _, event := range []string{"ADDED", "DELETED"} {
 		rest := printed.String()
-		for _, hop := range []string{"REFLECTOR ", "TRANSFORM ", "QUEUE     ", "STORE     "} {
+		for _, hop := range []string{"REFLECTOR ", "TRANSFORM ", "QUEUE     ", "STORE     ", "HANDLER   "} {
 			line := hop + " Pod " + namespace + "/a " + event + " +"
 			_, after, found := strings.Cut(rest, line)
 			if !found {

@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,17 +19,19 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	informers "k8s.io/client-go/informers/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/cache"
 
 	"example.com/client-go-workbook/internal/program"
+	"example.com/client-go-workbook/internal/testkit"
 )
 
-func TestWhatHandlersAreTold(t *testing.T) {
+func TestHandlers(t *testing.T) {
 	for name, test := range map[string]struct {
 		pods   []answer
-		change func(*chapter)
+		change func(*options)
 		want   string
 	}{
 		"events": {
@@ -38,7 +42,7 @@ DELETE     Pod x/a
 ADD        Pod x/a
 `,
 		},
-		"a watch that ends is resumed, and nobody is told": {
+		"a watch that ends is resumed, and no handler is called": {
 			pods: []answer{{body: pod("ADDED", "a", "1") + podBookmark + pod("MODIFIED", "a", "11"), ends: true}, {body: pod("MODIFIED", "a", "12")}},
 			want: `ADD        Pod x/a (first list)
 UPDATE     Pod x/a resourceVersion 11, from 1
@@ -68,9 +72,9 @@ UPDATE     Pod x/a (another UID: deleted and created again)
 			pods: []answer{{status: http.StatusUnprocessableEntity, body: `{"kind":"Status","code":422,"reason":"Invalid"}`}, {body: podList, ends: true}},
 			want: "ADD        Pod x/a (first list)\n",
 		},
-		"a resync asks no server": {
+		"a resync sends no request": {
 			pods:   []answer{{body: pod("ADDED", "a", "1") + podBookmark}},
-			change: func(c *chapter) { c.resync = 25 * time.Second },
+			change: func(o *options) { o.resync = 25 * time.Second },
 			want: `ADD        Pod x/a (first list)
 UPDATE     Pod x/a (resync)
 UPDATE     Pod x/a (resync)
@@ -82,7 +86,7 @@ UPDATE     Pod x/a (resync)
 			if err != nil {
 				t.Errorf("run: %v", err)
 			}
-			if diff := cmp.Diff(test.want, printed.only("ADD", "UPDATE", "DELETE")); diff != "" {
+			if diff := cmp.Diff(test.want, lines(printed, "ADD", "UPDATE", "DELETE")); diff != "" {
 				t.Errorf("printed (-want +got):\n%s", diff)
 			}
 		})
@@ -90,8 +94,8 @@ UPDATE     Pod x/a (resync)
 }
 
 func TestTombstoneWithoutState(t *testing.T) {
-	var printed output
-	handler[*corev1.Pod]{out: program.NewPrinter(&printed)}.OnDelete(cache.DeletedObject[*corev1.Pod]{FinalStateUnknown: &cache.DeletedFinalStateUnknown{Key: "x/a"}})
+	var printed testkit.Buffer
+	handler[*corev1.Pod]{program.NewPrinter(&printed)}.OnDelete(cache.DeletedObject[*corev1.Pod]{FinalStateUnknown: &cache.DeletedFinalStateUnknown{Key: "x/a"}})
 	if got, want := printed.String(), "DELETE     Pod x/a (tombstone: last state unknown)\n"; got != want {
 		t.Errorf("printed %q, want %q", got, want)
 	}
@@ -100,15 +104,19 @@ func TestTombstoneWithoutState(t *testing.T) {
 // The second article's run, with its Deployment created and deleted in between.
 func TestLister(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var printed output
-		c := newChapter(&printed)
-		c.lookEvery = 10 * time.Second
+		var printed testkit.Buffer
+		o := newOptions()
+		o.listerPeriod = 10 * time.Second
 		clientset := fake.NewClientset()
 		deployments := clientset.AppsV1().Deployments("default")
 		deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "nginx-deployment"}}
 		time.AfterFunc(6*time.Second, func() { deployments.Create(t.Context(), deployment, metav1.CreateOptions{}) })
 		time.AfterFunc(22*time.Second, func() { deployments.Delete(t.Context(), deployment.Name, metav1.DeleteOptions{}) })
-		runFor(t, c, clientset, 32*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 32*time.Second)
+		defer cancel()
+		if err := run(ctx, clientset, o, program.NewPrinter(&printed)); err != nil {
+			t.Error(err)
+		}
 		want := `LISTER     not found
 LISTER     not found
 ADD        Deployment default/nginx-deployment
@@ -117,7 +125,7 @@ LISTER     name: nginx-deployment
 DELETE     Deployment default/nginx-deployment
 LISTER     not found
 `
-		if diff := cmp.Diff(want, printed.only("LISTER", "ADD", "DELETE")); diff != "" {
+		if diff := cmp.Diff(want, lines(&printed, "LISTER", "ADD", "DELETE")); diff != "" {
 			t.Errorf("printed (-want +got):\n%s", diff)
 		}
 	})
@@ -125,16 +133,16 @@ LISTER     not found
 
 func TestTrace(t *testing.T) {
 	pods := answer{body: pod("ADDED", "a", "1") + podBookmark + pod("MODIFIED", "a", "11") + pod("DELETED", "a", "12")}
-	printed, err := play(t, script{"pods": {pods}}, time.Minute, func(c *chapter) { c.tracer = &tracer{out: c.out} })
+	printed, err := play(t, script{"pods": {pods}}, time.Minute, func(o *options) { o.demo.trace = true })
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The hops are made by several goroutines. Each object makes its own in this order, and in a bubble without
-	// any time in between.
+	// Several goroutines print the hops. Those of one object come in this order, and in a bubble no time passes between
+	// them.
 	for event, want := range map[string][]string{
-		"ADDED":    {"REFLECTOR", "TRANSFORM", "TRANSFORM", "STORE"},
-		"MODIFIED": {"REFLECTOR", "TRANSFORM", "QUEUE", "STORE"},
-		"DELETED":  {"REFLECTOR", "TRANSFORM", "QUEUE", "STORE"},
+		"ADDED":    {"REFLECTOR", "TRANSFORM", "TRANSFORM", "STORE", "HANDLER"},
+		"MODIFIED": {"REFLECTOR", "TRANSFORM", "QUEUE", "STORE", "HANDLER"},
+		"DELETED":  {"REFLECTOR", "TRANSFORM", "QUEUE", "STORE", "HANDLER"},
 	} {
 		var got []string
 		for line := range strings.Lines(printed.String()) {
@@ -146,11 +154,11 @@ func TestTrace(t *testing.T) {
 			t.Errorf("%s: hops (-want +got):\n%s", event, diff)
 		}
 	}
-	want := `ADD        Pod x/a (first list) +0.00ms
-UPDATE     Pod x/a resourceVersion 11, from 1 +0.00ms
-DELETE     Pod x/a +0.00ms
+	want := `ADD        Pod x/a (first list)
+UPDATE     Pod x/a resourceVersion 11, from 1
+DELETE     Pod x/a
 `
-	if diff := cmp.Diff(want, printed.only("ADD", "UPDATE", "DELETE")); diff != "" {
+	if diff := cmp.Diff(want, lines(printed, "ADD", "UPDATE", "DELETE")); diff != "" {
 		t.Errorf("printed (-want +got):\n%s", diff)
 	}
 	for _, line := range []string{"QUEUE      Pod: 1 waiting, the whole list counts as one\n", "REFLECTOR  Pod BOOKMARK\n"} {
@@ -165,7 +173,7 @@ DELETE     Pod x/a +0.00ms
 
 func TestTraceOfAListWithoutStreaming(t *testing.T) {
 	pods := []answer{{status: http.StatusUnprocessableEntity, body: `{"kind":"Status","code":422,"reason":"Invalid"}`}, {body: podList, ends: true}}
-	printed, err := play(t, script{"pods": pods}, time.Minute, func(c *chapter) { c.tracer = &tracer{out: c.out} })
+	printed, err := play(t, script{"pods": pods}, time.Minute, func(o *options) { o.demo.trace = true })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,10 +184,43 @@ func TestTraceOfAListWithoutStreaming(t *testing.T) {
 	}
 }
 
+// The traced informers send the requests that the factory's own send: the same paths, parameters and encodings.
+func TestTraceSendsTheSameRequests(t *testing.T) {
+	sent := func(traced bool) map[string][]string {
+		requests, mu := map[string][]string{}, sync.Mutex{}
+		pods := []answer{{status: http.StatusUnprocessableEntity, body: `{"kind":"Status","code":422,"reason":"Invalid"}`}, {body: podList, ends: true}, {body: gone}}
+		s := script{"pods": pods}
+		record := testkit.RoundTripper(func(request *http.Request) (*http.Response, error) {
+			query := request.URL.Query()
+			query.Del("timeout") // random
+			query.Del("timeoutSeconds")
+			mu.Lock()
+			requests[request.URL.Path] = append(requests[request.URL.Path], query.Encode()+" "+request.Header.Get("Accept"))
+			mu.Unlock()
+			return s.RoundTrip(request)
+		})
+		change := func(o *options) {
+			o.labels, o.namespace, o.demo.trace = labels.SelectorFromSet(labels.Set{"app": "nginx"}), "x", traced
+		}
+		if err := playOn(t, record, time.Minute, change, io.Discard); err != nil {
+			t.Error(err)
+		}
+		return requests
+	}
+	plain := sent(false)
+	if diff := cmp.Diff(plain, sent(true)); diff != "" {
+		t.Errorf("requests with --trace (-without +with):\n%s", diff)
+	}
+	first := "allowWatchBookmarks=true&labelSelector=app%3Dnginx&resourceVersionMatch=NotOlderThan&sendInitialEvents=true&watch=true application/vnd.kubernetes.protobuf,application/json"
+	if got := plain["/api/v1/namespaces/x/pods"]; len(got) < 3 || got[0] != first {
+		t.Errorf("requests for pods: %q, want at least 3 of which the first is %q", got, first)
+	}
+}
+
 func TestStoresKeepNoManagedFields(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "x", Name: "a", ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}}}
-		factory := newFactory(fake.NewClientset(pod), newChapter(nil).selection)
+		factory := newFactory(fake.NewClientset(pod), newOptions().selection)
 		pods := factory.Core().V1().Pods().Lister()
 		ctx, cancel := context.WithCancel(t.Context())
 		defer factory.Shutdown()
@@ -208,7 +249,7 @@ func TestSeveralHandlersShareOneWatch(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := script{"pods": {{body: podBookmark}, {body: podBookmark}, {body: podBookmark}}}
-			printed, err := play(t, s, time.Minute, func(c *chapter) { c.handlers, c.factoryEach = 3, test.factoryEach })
+			printed, err := play(t, s, time.Minute, func(o *options) { o.demo.handlers, o.demo.factoryEach = 3, test.factoryEach })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -224,16 +265,16 @@ func TestBadHandlersAndTheOthers(t *testing.T) {
 	pods := pod("ADDED", "a", "1") + pod("ADDED", "b", "2") + podBookmark + pod("MODIFIED", "a", "11") + pod("ADDED", "c", "12")
 	for _, bad := range []badHandler{"slow", "blocks"} {
 		t.Run(string(bad), func(t *testing.T) {
-			printed, err := play(t, script{"pods": {{body: pods}}}, time.Minute, func(c *chapter) { c.bad = bad })
+			printed, err := play(t, script{"pods": {{body: pods}}}, time.Minute, func(o *options) { o.demo.bad = bad })
 			if err != nil {
 				t.Fatal(err)
 			}
-			// The good handler is told everything, at once.
-			told := strings.Split(strings.TrimSpace(printed.only("ADD", "UPDATE")), "\n")
-			slices.Sort(told)
+			// The good handler is called for everything, at once.
+			calledFor := printed.Lines("ADD", "UPDATE")
+			slices.Sort(calledFor)
 			want := []string{"ADD        Pod x/a (first list)", "ADD        Pod x/b (first list)", "ADD        Pod x/c", "UPDATE     Pod x/a resourceVersion 11, from 1"}
-			if diff := cmp.Diff(want, told); diff != "" {
-				t.Errorf("the good handler was told (-want +got):\n%s", diff)
+			if diff := cmp.Diff(want, calledFor); diff != "" {
+				t.Errorf("the good handler was called for (-want +got):\n%s", diff)
 			}
 			// The bad one has a buffer of its own, and its registration knows how far it is.
 			calls, synced := 3, "SYNCED     bad handler of Pods\n"
@@ -243,7 +284,7 @@ func TestBadHandlersAndTheOthers(t *testing.T) {
 			if got := strings.Count(printed.String(), "BAD "); got != calls {
 				t.Errorf("the bad handler was called %d times, want %d", got, calls)
 			}
-			_, after, _ := strings.Cut(printed.only("SYNCED"), "SYNCED     handler of Pods\n")
+			_, after, _ := strings.Cut(lines(printed, "SYNCED"), "SYNCED     handler of Pods\n")
 			if after != synced {
 				t.Errorf("after the good handlers had synced, printed %q, want %q", after, synced)
 			}
@@ -254,9 +295,8 @@ func TestBadHandlersAndTheOthers(t *testing.T) {
 // A handler's panic ends the process, so this test runs in one of its own.
 func TestPanickingHandlerEndsTheProgram(t *testing.T) {
 	if os.Getenv("PANIC") != "" {
-		play(t, script{"pods": {{body: pod("ADDED", "a", "1") + podBookmark}}}, time.Minute, func(c *chapter) {
-			c.out, c.bad = program.NewPrinter(os.Stdout), "panics"
-		})
+		pods := script{"pods": {{body: pod("ADDED", "a", "1") + podBookmark}}}
+		playOn(t, pods, time.Minute, func(o *options) { o.demo.bad = "panics" }, os.Stdout)
 		return
 	}
 	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
@@ -265,7 +305,7 @@ func TestPanickingHandlerEndsTheProgram(t *testing.T) {
 	if err == nil || cmd.ProcessState.ExitCode() != 2 {
 		t.Errorf("ended with %v, want exit code 2 as from a panic", err)
 	}
-	for _, want := range []string{"Observed a panic", "panic: the bad handler was told of x/a"} {
+	for _, want := range []string{"Observed a panic", "panic: the bad handler was called for x/a"} {
 		if !strings.Contains(string(output), want) {
 			t.Errorf("did not print %q:\n%s", want, output)
 		}
@@ -275,7 +315,7 @@ func TestPanickingHandlerEndsTheProgram(t *testing.T) {
 func TestWatchErrors(t *testing.T) {
 	const forbidden = `{"kind":"Status","apiVersion":"v1","status":"Failure","code":403,"reason":"Forbidden","message":"pods is forbidden"}`
 	denied := answer{status: http.StatusForbidden, body: forbidden}
-	t.Run("who may not list is told so", func(t *testing.T) {
+	t.Run("no permission to list ends the program", func(t *testing.T) {
 		printed, err := play(t, script{"pods": {denied, denied}}, time.Hour, nil)
 		if !apierrors.IsForbidden(err) {
 			t.Errorf("run = %v, want forbidden", err)
@@ -284,7 +324,7 @@ func TestWatchErrors(t *testing.T) {
 			t.Errorf("printed:\n%s", printed)
 		}
 	})
-	t.Run("who may not any more goes on with what there is", func(t *testing.T) {
+	t.Run("permission that is lost later does not: the store is still there", func(t *testing.T) {
 		pods := []answer{{body: pod("ADDED", "a", "1") + podBookmark + pod("MODIFIED", "a", "11"), ends: true}, denied, denied, denied, {body: pod("ADDED", "b", "21") + podBookmark}}
 		printed, err := play(t, script{"pods": pods}, time.Minute, nil)
 		if err != nil {
@@ -294,7 +334,7 @@ func TestWatchErrors(t *testing.T) {
 RETRY      *v1.Pod: failed to list *v1.Pod: pods is forbidden: this needs a Role or ClusterRole with that verb and resource, bound to the user
 DELETE     Pod x/a (tombstone: last seen at resourceVersion 11)
 `
-		if diff := cmp.Diff(want, printed.only("RETRY", "DELETE")); diff != "" {
+		if diff := cmp.Diff(want, lines(printed, "RETRY", "DELETE")); diff != "" {
 			t.Errorf("printed (-want +got):\n%s", diff)
 		}
 	})
@@ -311,13 +351,13 @@ func TestStripManagedFieldsTwice(t *testing.T) {
 	}
 }
 
-// Whoever stops a factory waits for its handlers, also for one that never returns.
+// Shutdown waits for the handlers, also for one that never returns.
 func TestShutdownWaitsForHandlers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		factory := newFactory(fake.NewClientset(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a"}}), newChapter(nil).selection)
-		letGo, isDown := make(chan struct{}), make(chan struct{})
-		_, err := factory.Core().V1().Pods().TypedInformer().AddTypedEventHandler(informers.PodHandlerFuncs{
-			AddFunc: func(*corev1.Pod) { <-letGo },
+		factory := newFactory(fake.NewClientset(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a"}}), newOptions().selection)
+		release, isDown := make(chan struct{}), make(chan struct{})
+		_, err := factory.Core().V1().Pods().TypedInformer().AddTypedEventHandler(coreinformers.PodHandlerFuncs{
+			AddFunc: func(*corev1.Pod) { <-release },
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -337,7 +377,7 @@ func TestShutdownWaitsForHandlers(t *testing.T) {
 			t.Error("Shutdown did not wait for the handler")
 		case <-time.After(time.Hour):
 		}
-		close(letGo)
+		close(release)
 		<-isDown
 	})
 }

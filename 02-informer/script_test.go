@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -18,11 +16,12 @@ import (
 	"k8s.io/client-go/rest"
 
 	"example.com/client-go-workbook/internal/program"
+	"example.com/client-go-workbook/internal/testkit"
 	"example.com/client-go-workbook/internal/wire"
 )
 
 // script is a server without sockets, which a synctest bubble can wait for: answers to successive requests, by
-// resource. Whoever asks for more gets a watch on which nothing happens.
+// resource. After the last one, each request gets a watch on which nothing happens.
 type script map[string][]answer
 
 // answer is the answer to a request: a watch's events, and whether the watch ends after them.
@@ -41,10 +40,10 @@ const (
 )
 
 // pod returns an event about the pod x/name. The pod's UID is the name's upper case, or what follows it after a dash.
-func pod(event, name, version string) string {
+func pod(event, name, resourceVersion string) string {
 	name, uid, _ := strings.Cut(name, "-")
 	return fmt.Sprintf(`{"type":%q,"object":{"kind":"Pod","apiVersion":"v1","metadata":{"namespace":"x","name":%q,"uid":"%s%s","resourceVersion":%q}}}`+"\n",
-		event, name, name, uid, version)
+		event, name, name, uid, resourceVersion)
 }
 
 func (s script) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -89,69 +88,44 @@ func (b *watchBody) Close() error {
 	return nil
 }
 
-// output is what was printed so far.
-type output struct {
-	mu     sync.Mutex
-	buffer bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buffer.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buffer.String()
-}
-
-// only returns the lines that begin with one of the words.
-func (o *output) only(words ...string) string {
-	var lines []string
-	for line := range strings.Lines(o.String()) {
-		if slices.Contains(words, strings.Fields(line)[0]) {
-			lines = append(lines, line)
-		}
-	}
-	return strings.Join(lines, "")
-}
-
-// newChapter returns the chapter as the flags' defaults make it, printing to out.
-func newChapter(out io.Writer) chapter {
-	return chapter{
-		selection: selection{labels: labels.Everything()},
-		out:       program.NewPrinter(out),
-		name:      "nginx-deployment",
-		lookEvery: time.Hour,
-		handlers:  1,
-		requests:  func() int { return 0 },
+// newOptions returns what the flags say by default.
+func newOptions() options {
+	return options{
+		selection:    selection{labels: labels.Everything()},
+		name:         "nginx-deployment",
+		listerPeriod: time.Hour,
+		demo:         demo{handlers: 1},
+		requests:     func() int { return 0 },
 	}
 }
 
-// runFor runs the chapter for some time.
-func runFor(t *testing.T, c chapter, clientset kubernetes.Interface, duration time.Duration) error {
-	ctx, cancel := context.WithTimeout(t.Context(), duration)
-	defer cancel()
-	return c.run(ctx, clientset)
+// lines returns the lines that begin with one of the words, as one text.
+func lines(printed *testkit.Buffer, words ...string) string {
+	var text strings.Builder
+	for _, line := range printed.Lines(words...) {
+		text.WriteString(line + "\n")
+	}
+	return text.String()
 }
 
 // play runs the chapter against the script for some time, which is a bubble's and does not really pass.
-func play(t *testing.T, s script, duration time.Duration, change func(*chapter)) (printed *output, err error) {
+func play(t *testing.T, s script, duration time.Duration, change func(*options)) (printed *testkit.Buffer, err error) {
+	printed = &testkit.Buffer{}
+	return printed, playOn(t, s, duration, change, printed)
+}
+
+func playOn(t *testing.T, transport http.RoundTripper, duration time.Duration, change func(*options), out io.Writer) (err error) {
 	synctest.Test(t, func(t *testing.T) {
-		printed = &output{}
-		c := newChapter(printed)
+		o := newOptions()
 		if change != nil {
-			change(&c)
+			change(&o)
 		}
 		var log wire.Log
-		c.requests = log.Requests
-		clientset, clientErr := kubernetes.NewForConfig(&rest.Config{Host: "http://scripted", QPS: -1, Transport: log.Wrap(s)})
-		if clientErr != nil {
-			t.Fatal(clientErr)
-		}
-		err = runFor(t, c, clientset, duration)
+		o.requests = log.Requests
+		config := &rest.Config{Host: "http://scripted", QPS: -1, Transport: log.Wrap(transport)}
+		ctx, cancel := context.WithTimeout(t.Context(), duration)
+		defer cancel()
+		err = run(ctx, testkit.Must(kubernetes.NewForConfig(config))(t), o, program.NewPrinter(out))
 	})
-	return printed, err
+	return err
 }

@@ -1,14 +1,17 @@
+// transform.go: what the informers remove from each object before they store it.
+// The same file in chapters 2 to 4.
+
 package main
 
-import "k8s.io/apimachinery/pkg/api/meta"
+import apimeta "k8s.io/apimachinery/pkg/api/meta"
 
-// stripManagedFields is the factory's transform: it takes from each object what the server notes about who has set
-// which field, before the object gets into the store. Nothing here reads that, and it is a quarter of a Pod.
+// stripManagedFields is the factory's transform. It removes metadata.managedFields, where the server records who has set
+// which field: nothing here reads that, and it is a quarter of a Pod.
 //
-// It changes the object in place, which is allowed here and nowhere later: in the store, others read it too. And
-// it must stand being called on its own result: on the objects of a streaming list, client-go calls it twice.
+// A transform is allowed to change the object in place. Later nothing is: in the store, the object has other readers.
+// A transform must also accept its own result: client-go calls it twice for each object of a streaming list.
 func stripManagedFields(object any) (any, error) {
-	metadata, err := meta.Accessor(object)
+	metadata, err := apimeta.Accessor(object)
 	if err != nil {
 		return nil, err
 	}
