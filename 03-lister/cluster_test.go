@@ -2,41 +2,42 @@ package main
 
 import (
 	"bufio"
-	"context"
-	"errors"
+	"fmt"
 	"io"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"example.com/client-go-workbook/internal/cutter"
 	"example.com/client-go-workbook/internal/program"
 	"example.com/client-go-workbook/internal/testcluster"
+	"example.com/client-go-workbook/internal/testkit"
 	"example.com/client-go-workbook/internal/wire"
 )
 
-// session is a running chapter that is asked through a pipe.
+// session is a running chapter that gets its queries through a pipe.
 type session struct {
 	t        *testing.T
 	requests wire.Log
 	in       io.Writer
 	out      *bufio.Scanner
 	last     string // the last line of the last answer
+}
+
+func TestMain(m *testing.M) {
+	testkit.Main(main)
+	m.Run()
 }
 
 func newSession(t *testing.T, config *rest.Config, namespace string) *session {
@@ -54,13 +55,13 @@ func newSession(t *testing.T, config *rest.Config, namespace string) *session {
 	}
 	stdout, out := io.Pipe()
 	s.in, s.out = stdin, bufio.NewScanner(stdout)
-	c := chapter{
+	o := options{
 		selection: selection{namespace: namespace, labels: labels.Everything()},
-		out:       program.NewPrinter(out), in: in, limit: 100, requests: s.requests.Requests,
+		in:        in, limit: 100, requests: s.requests.Requests,
 	}
 	var group sync.WaitGroup
 	group.Go(func() {
-		if err := c.run(t.Context(), clientset); err != nil {
+		if err := run(t.Context(), clientset, o, program.NewPrinter(out)); err != nil {
 			t.Error(err)
 		}
 		out.Close()
@@ -96,21 +97,18 @@ func (s *session) ask(query string) []string {
 	return nil
 }
 
-// await asks until the answer is what it should be: the cache follows the server a moment later.
+// await repeats the query until the answer is right: the cache follows the server a moment later.
 func (s *session) await(query string, want ...string) {
 	s.t.Helper()
 	slices.Sort(want)
 	var got []string
-	err := wait.PollUntilContextTimeout(s.t.Context(), 10*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+	testkit.Await(s.t, fmt.Sprintf("%s to find %q", query, want), func() bool {
 		got = s.ask(query)
-		return slices.Equal(got, want), nil
-	})
-	if err != nil {
-		s.t.Fatalf("%s: got %q, want %q", query, got, want)
-	}
+		return slices.Equal(got, want)
+	}, &got)
 }
 
-// on puts a pod where the test wants it, and takes it away at once when it is deleted.
+// on puts a pod into a namespace and on a node, if one is given. When it is deleted, it disappears at once.
 func on(pod *corev1.Pod, namespace, node string) *corev1.Pod {
 	pod.Namespace = namespace
 	pod.Spec.NodeName = node
@@ -129,9 +127,7 @@ func TestCacheAnswersAsTheServerWould(t *testing.T) {
 	ctx := t.Context()
 	must := func(_ any, err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(0, err)(t)
 	}
 	nodes, err := clientset.CoreV1().Nodes().List(ctx, metav1.ListOptions{Limit: 1})
 	must(nil, err)
@@ -141,7 +137,7 @@ func TestCacheAnswersAsTheServerWould(t *testing.T) {
 
 	must(pods.Create(ctx, on(newPod("x/one image=nginx:1 image=envoy:2 app=web"), namespace, node), metav1.CreateOptions{}))
 	two := on(newPod("x/two image=nginx:2 app=web tier=back"), namespace, "")
-	two.Spec.SchedulerName = "nobody" // so that it waits
+	two.Spec.SchedulerName = "nobody" // so that it stays pending
 	two.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: owner.Name, UID: owner.UID}}
 	must(pods.Create(ctx, two, metav1.CreateOptions{}))
 
@@ -170,7 +166,7 @@ func TestCacheAnswersAsTheServerWould(t *testing.T) {
 			t.Errorf("%s (-server +cache):\n%s", query, diff)
 		}
 	}
-	// The server has no way to be asked these.
+	// The server cannot answer these.
 	one, other := namespace+"/one", namespace+"/two"
 	for query, want := range map[string][]string{
 		"image=nginx":                   {one, other},
@@ -185,7 +181,7 @@ func TestCacheAnswersAsTheServerWould(t *testing.T) {
 		}
 	}
 
-	// Now the cache has to follow.
+	// Now the cache must follow.
 	binding := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: "two"}, Target: corev1.ObjectReference{Kind: "Node", Name: node}}
 	must(nil, pods.Bind(ctx, binding, metav1.CreateOptions{}))
 	s.await("node="+node, one, other)
@@ -226,13 +222,13 @@ func TestCacheAnswersWhileTheServerIsAway(t *testing.T) {
 	s.await("image=nginx", namespace+"/before", namespace+"/meanwhile")
 }
 
-func TestForbiddenIsSaidAtOnce(t *testing.T) {
+func TestForbiddenEndsTheProgram(t *testing.T) {
 	config := testcluster.AsUser(testcluster.Config(t), "somebody")
-	c := chapter{
+	o := options{
 		selection: selection{namespace: "default", labels: labels.Everything()},
-		out:       program.NewPrinter(io.Discard), queries: []string{"node=a"}, requests: func() int { return 0 },
+		queries:   []string{"node=a"}, requests: func() int { return 0 },
 	}
-	err := c.run(t.Context(), kubernetes.NewForConfigOrDie(config))
+	err := run(t.Context(), kubernetes.NewForConfigOrDie(config), o, program.NewPrinter(io.Discard))
 	if !apierrors.IsForbidden(err) {
 		t.Errorf("run returned %v, want that it is forbidden", err)
 	}
@@ -240,26 +236,21 @@ func TestForbiddenIsSaidAtOnce(t *testing.T) {
 
 // TestProcess is about what only a process has: arguments, stdin, signals, an exit code.
 func TestProcess(t *testing.T) {
-	program := filepath.Join(t.TempDir(), "lister")
-	if output, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, output)
-	}
-	refuses := func(t *testing.T, args ...string) {
+	rejects := func(t *testing.T, args ...string) {
 		t.Helper()
-		output, err := exec.Command(program, args...).CombinedOutput()
-		var exit *exec.ExitError
-		if !errors.As(err, &exit) || exit.ExitCode() != 2 {
-			t.Errorf("%q: %v, want exit code 2", args, err)
+		stdout, stderr, code := testkit.Run(t, testkit.Program(t, args...))
+		if code != 2 {
+			t.Errorf("%q: exit code %d, want 2", args, code)
 		}
-		// The other line that there may be greets from the cluster.
-		var complaints []string
-		for line := range strings.Lines(string(output)) {
+		// The other line that there may be is the one about the cluster.
+		var messages []string
+		for line := range strings.Lines(stdout + stderr) {
 			if !strings.HasPrefix(line, "context ") {
-				complaints = append(complaints, line)
+				messages = append(messages, line)
 			}
 		}
-		if len(complaints) != 1 || !strings.HasPrefix(complaints[0], "03-lister: ") {
-			t.Errorf("%q: want one line that begins with the program's name:\n%s", args, output)
+		if len(messages) != 1 || !strings.HasPrefix(messages[0], "03-lister: ") {
+			t.Errorf("%q: printed %q, want one line that begins with the program's name", args, messages)
 		}
 	}
 
@@ -268,21 +259,21 @@ func TestProcess(t *testing.T) {
 			{"--nonsense"}, {"-l", "a in"}, {"--limit", "-1"}, {"--mutate=elsewhere"}, {"node=a"},
 			{"--query", ""}, {"--query", "node=a adn image=b"}, {"--query", "node=a", "--query", "label=a in (b)"},
 		} {
-			refuses(t, args...)
+			rejects(t, args...)
 		}
 	})
 	t.Run("an unknown namespace is one line and exit 2", func(t *testing.T) {
-		refuses(t, "--kubeconfig", testcluster.Kubeconfig(t), "-n", "no-such-namespace", "--query", "node=a")
+		rejects(t, "--kubeconfig", testcluster.Kubeconfig(t), "-n", "no-such-namespace", "--query", "node=a")
 	})
 	t.Run("queries come from stdin, and its end is the end", func(t *testing.T) {
-		cmd := exec.Command(program, "--kubeconfig", testcluster.Kubeconfig(t))
+		cmd := testkit.Program(t, "--kubeconfig", testcluster.Kubeconfig(t))
 		cmd.Stdin = strings.NewReader("namespace=no-such-namespace\nnonsense\n")
-		output, err := cmd.Output()
-		if err != nil {
-			t.Errorf("%v, want exit code 0", err)
+		output, _, code := testkit.Run(t, cmd)
+		if code != 0 {
+			t.Errorf("exit code %d, want 0", code)
 		}
 		for _, want := range []string{"FOUND      0 pod(s) by index", "QUERY      nonsense\n           ^^^^^^^^ expected key=value\n"} {
-			if !strings.Contains(string(output), want) {
+			if !strings.Contains(output, want) {
 				t.Errorf("%q is not in the output:\n%s", want, output)
 			}
 		}
@@ -290,26 +281,15 @@ func TestProcess(t *testing.T) {
 	t.Run("SIGINT and SIGTERM end it with exit 0", func(t *testing.T) {
 		kubeconfig := testcluster.Kubeconfig(t)
 		for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
-			cmd := exec.Command(program, "--kubeconfig", kubeconfig)
-			if _, err := cmd.StdinPipe(); err != nil { // on which nothing ever comes
+			cmd := testkit.Program(t, "--kubeconfig", kubeconfig)
+			if _, err := cmd.StdinPipe(); err != nil { // on which nothing ever arrives
 				t.Fatal(err)
 			}
-			stdout, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			lines := bufio.NewScanner(stdout)
-			if !lines.Scan() || !strings.HasPrefix(lines.Text(), "SYNCED") {
-				t.Errorf("printed %q, want SYNCED", lines.Text())
-			}
-			if err := cmd.Process.Signal(signal); err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Wait(); err != nil {
-				t.Errorf("%s: %v, want exit code 0", signal, err)
+			p := testkit.Start(t, cmd)
+			p.Await(t, "^SYNCED ")
+			p.Signal(t, signal)
+			if code := p.Exit(t); code != 0 {
+				t.Errorf("%s: exit code %d, want 0", signal, code)
 			}
 		}
 	})

@@ -1,3 +1,6 @@
+// indexers.go: the index functions, which say under which values a pod is found.
+// Before: watcherror.go. Next: query.go.
+
 package main
 
 import (
@@ -8,28 +11,28 @@ import (
 	coreinformers "k8s.io/client-go/informers/core/v1"
 )
 
-// The names of our indexes. cache.NamespaceIndex is there anyway, in each informer of a factory.
-const (
-	nodeIndex  = "node"
-	imageIndex = "image"
-	ownerIndex = "owner"
-)
-
-// podIndexers are our indexes' functions.
+// podIndexers are the index functions by the names of their indexes.
 //
-// An index function names the values that an object is to be found under: one, several, or none. The store calls
-// it when an object comes, and once more with the same object when it changes or goes, to find the entries that
-// it must take out again. So it depends on nothing but the object. And it never returns an error: the store has
-// nobody to hand it to, and panics. What it can't find a value for, it leaves out of the index.
+// An index function returns the values under which an object is found: one, several or none. The store calls it when an
+// object arrives, and calls it again with the same object when that is replaced or deleted, to find the entries to remove.
+// So the result must depend on the object alone. The function must not return an error: the store cannot pass it on, and
+// panics. An object without a value stays out of the index.
 var podIndexers = coreinformers.PodIndexers{
 	nodeIndex:  byNode,
 	imageIndex: byImage,
 	ownerIndex: byOwner,
 }
 
+// The names of the indexes. Each informer of a factory also has cache.NamespaceIndex.
+const (
+	nodeIndex  = "node"
+	imageIndex = "image"
+	ownerIndex = "owner"
+)
+
 func byNode(pod *corev1.Pod) ([]string, error) {
 	if pod.Spec.NodeName == "" {
-		return nil, nil // it waits for the scheduler
+		return nil, nil // it is not scheduled yet
 	}
 	return []string{pod.Spec.NodeName}, nil
 }
@@ -52,8 +55,8 @@ func repository(image string) string {
 	return image
 }
 
-// byOwner finds a pod under the UIDs of its owners. Not under their names: who is deleted and made again under the
-// same name is another owner.
+// byOwner finds a pod under the UIDs of its owners. Names would be wrong: an owner that was deleted and created again has
+// the same name, but is another owner.
 func byOwner(pod *corev1.Pod) ([]string, error) {
 	var owners []string
 	for _, reference := range pod.OwnerReferences {

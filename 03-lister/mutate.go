@@ -1,3 +1,6 @@
+// mutate.go: what happens when a program changes an object in the cache.
+// Before: responder.go.
+
 package main
 
 import (
@@ -12,11 +15,11 @@ import (
 	"example.com/client-go-workbook/internal/program"
 )
 
-// mutate gives the first pod of the cache another image: in place, which nobody must do, or on a copy.
+// mutate gives the first pod of the cache another image: in place, which no program is allowed to do, or on a copy.
 //
-// In place it changes the object for every reader of the cache, and for no index: a pod's entries are made when it
-// comes. client-go notices if KUBE_CACHE_MUTATION_DETECTOR is true, and panics. It has a copy of each object for that,
-// and compares the two every second: it is for tests.
+// Changing it in place changes it for every reader of the cache but for no index: index entries are computed when the pod
+// arrives. If KUBE_CACHE_MUTATION_DETECTOR is true, client-go keeps a copy of each object, compares the two every second,
+// and panics. That is for tests.
 func mutate(ctx context.Context, pods podCache, copied bool, out *program.Printer) error {
 	all, err := pods.lister.List(labels.Everything())
 	if err != nil {
@@ -29,7 +32,7 @@ func mutate(ctx context.Context, pods podCache, copied bool, out *program.Printe
 	name := set.names()[0]
 	pod := set[name]
 	if copied {
-		pod = pod.DeepCopy() // all of it: a copy by assignment has its slices, maps and pointers in common with the original
+		pod = pod.DeepCopy() // an assignment would share slices, maps and pointers with the original
 	}
 	pod.Spec.Containers[0].Image = "mutated"
 
@@ -46,7 +49,7 @@ func mutate(ctx context.Context, pods podCache, copied bool, out *program.Printe
 	select {
 	case <-ctx.Done():
 	case <-time.After(2500 * time.Millisecond):
-		out.Line("UNHARMED", "the mutation detector has compared twice and found the cache as it was")
+		out.Line("UNHARMED", "the mutation detector has compared twice and found no change in the cache")
 	}
 	return nil
 }

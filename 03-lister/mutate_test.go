@@ -40,9 +40,9 @@ func TestMutationDetector(t *testing.T) {
 			"CACHE *v1.Pod[0] ALTERED!\n",
 			"panic: cache *v1.Pod modified",
 		}},
-		"has nothing against a deep copy": {"copy", "true", 0, []string{
+		"accepts a change of a deep copy": {"copy", "true", 0, []string{
 			"MUTATED    x/a: image is now mutated, and in the cache nginx:1\n",
-			"UNHARMED   the mutation detector has compared twice and found the cache as it was\n",
+			"UNHARMED   the mutation detector has compared twice and found no change in the cache\n",
 		}},
 		"notices nothing while it is off": {"cached", "false", 0, []string{
 			"MUTATED    x/a: image is now mutated, and in the cache mutated\n",
@@ -87,7 +87,7 @@ func TestMutationBreaksTheIndex(t *testing.T) {
 	}
 	pod.Spec.Containers[0].Image = "mutated"
 
-	// The index finds the pod under what it was when it came, a look at the pod says what it is.
+	// The index has the image that the pod had when it arrived. The pod itself has the new one.
 	for text, want := range map[string]string{"image=nginx": "x/a", "image=mutated": "", "name=a and image=mutated": "x/a"} {
 		if got := strings.Join(ask(t, pods, text), " "); got != want {
 			t.Errorf("%s: got %q, want %q", text, got, want)

@@ -1,3 +1,6 @@
+// query.go: the ways to find pods: by key, by index, by scan, and combined.
+// Before: indexers.go. Next: responder.go.
+
 package main
 
 import (
@@ -16,33 +19,33 @@ import (
 	"example.com/client-go-workbook/internal/querylang"
 )
 
-// podCache is what queries read. There is no client in it, so they can't send a request.
+// query is a question about pods.
+type query struct {
+	path    accessPath
+	list    func(podCache) (podSet, error)   // returns the pods that match
+	matches func(podCache, *corev1.Pod) bool // reports whether a pod matches that another query has found
+}
+
+// accessPath is how pods are found, the cheapest first.
+type accessPath int
+
+const (
+	byKey   accessPath = iota // a lookup in the store's map, as fast in a large store as in a small one
+	byIndex                   // as many lookups as there are results
+	byScan                    // a check of every object in the store
+)
+
+func (p accessPath) String() string { return []string{"key", "index", "scan"}[p] }
+
+// podCache is what queries read. It has no client, so they cannot send a request.
 //
-// Lister and indexer are two faces of one store. The objects in it belong to everybody: they are for reading.
+// Lister and indexer are two interfaces of one store. Its objects have many readers: they must not be changed.
 type podCache struct {
 	lister  corelisters.PodLister
 	indexer cache.TypedIndexer[*corev1.Pod]
 }
 
-// query is a question about pods.
-type query struct {
-	way   way                              // how find goes about it
-	find  func(podCache) (podSet, error)   // the pods for which the query holds
-	holds func(podCache, *corev1.Pod) bool // whether it holds for a pod that another query has found
-}
-
-// way is how pods are found, the cheapest first.
-type way int
-
-const (
-	byKey   way = iota // a look into the store's map, as fast in a large store as in a small one
-	byIndex            // as many looks as there are results
-	byScan             // a look at every object in the store
-)
-
-func (w way) String() string { return []string{"key", "index", "scan"}[w] }
-
-// language is how queries are written: node=node-000003 and (image=nginx or label=app=nginx).
+// language is the syntax of queries, such as node=node-000003 and (image=nginx or label=app=nginx).
 var language = querylang.Language[query]{Term: newTerm, And: and, Or: or}
 
 func newTerm(key, value string) (query, error) {
@@ -62,7 +65,7 @@ func newTerm(key, value string) (query, error) {
 	return query{}, fmt.Errorf("there is no key %q: choose from name, namespace, node, image, owner, label", key)
 }
 
-// named asks for a name, in all namespaces if it comes without one.
+// named finds a name, in all namespaces if it has none.
 func named(name cache.ObjectName) query {
 	return query{byKey, func(c podCache) (podSet, error) {
 		namespaces := []string{name.Namespace}
@@ -75,7 +78,7 @@ func named(name cache.ObjectName) query {
 			switch {
 			case err == nil:
 				found.add(pod)
-			case !apierrors.IsNotFound(err): // the error that the server would give, but it was not asked
+			case !apierrors.IsNotFound(err): // the same error as from the server, but the lister creates it
 				return nil, err
 			}
 		}
@@ -85,7 +88,7 @@ func named(name cache.ObjectName) query {
 	}}
 }
 
-// indexed asks an index for one of its values.
+// indexed looks up a value in an index.
 func indexed(index, value string) query {
 	return query{byIndex, func(c podCache) (podSet, error) {
 		pods, err := c.indexer.ByTypedIndex(index, value)
@@ -96,7 +99,7 @@ func indexed(index, value string) query {
 	}}
 }
 
-// labelled asks for labels. A lister has no index for them, and looks at every pod.
+// labelled finds labels. A lister has no index for them, and checks every pod.
 func labelled(selector labels.Selector) query {
 	return query{byScan, func(c podCache) (podSet, error) {
 		pods, err := c.lister.List(selector)
@@ -106,38 +109,38 @@ func labelled(selector labels.Selector) query {
 	}}
 }
 
-// and finds by the cheaper of two queries and keeps the pods for which the other holds. That is the intersection of
-// both sets without making the second.
+// and lists the pods of the cheaper query and keeps those that match the other one. That is the intersection of both sets,
+// but only one of them is built.
 func and(left, right query) query {
-	if right.way < left.way {
+	if right.path < left.path {
 		left, right = right, left
 	}
-	return query{left.way, func(c podCache) (podSet, error) {
-		found, err := left.find(c)
-		maps.DeleteFunc(found, func(_ cache.ObjectName, pod *corev1.Pod) bool { return !right.holds(c, pod) })
+	return query{left.path, func(c podCache) (podSet, error) {
+		found, err := left.list(c)
+		maps.DeleteFunc(found, func(_ cache.ObjectName, pod *corev1.Pod) bool { return !right.matches(c, pod) })
 		return found, err
 	}, func(c podCache, pod *corev1.Pod) bool {
-		return left.holds(c, pod) && right.holds(c, pod)
+		return left.matches(c, pod) && right.matches(c, pod)
 	}}
 }
 
-// or is the union of two sets, and as dear as the dearer query.
+// or is the union of two sets, and as expensive as the more expensive query.
 func or(left, right query) query {
-	return query{max(left.way, right.way), func(c podCache) (podSet, error) {
-		found, err := left.find(c)
+	return query{max(left.path, right.path), func(c podCache) (podSet, error) {
+		found, err := left.list(c)
 		if err != nil {
 			return nil, err
 		}
-		more, err := right.find(c)
+		more, err := right.list(c)
 		maps.Copy(found, more)
 		return found, err
 	}, func(c podCache, pod *corev1.Pod) bool {
-		return left.holds(c, pod) || right.holds(c, pod)
+		return left.matches(c, pod) || right.matches(c, pod)
 	}}
 }
 
-// podSet is keyed by name. Pointers would not do: two reads of the store are two moments, and if a pod was changed
-// in between they return it as two objects.
+// podSet is keyed by name. Pointers would be wrong: if a pod is updated between two reads of the store, they return two
+// objects for it.
 type podSet map[cache.ObjectName]*corev1.Pod
 
 func setOf(pods []*corev1.Pod) podSet {
@@ -150,7 +153,7 @@ func setOf(pods []*corev1.Pod) podSet {
 
 func (s podSet) add(pod *corev1.Pod) { s[cache.MetaObjectToName(pod)] = pod }
 
-// names returns the names in order, which no store has.
+// names returns the names, sorted. A store has no order.
 func (s podSet) names() []cache.ObjectName {
 	return slices.SortedFunc(maps.Keys(s), func(a, b cache.ObjectName) int {
 		return strings.Compare(a.String(), b.String())

@@ -39,7 +39,7 @@ func ask(t *testing.T, pods podCache, text string) []string {
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
-	found, err := q.find(pods)
+	found, err := q.list(pods)
 	if err != nil {
 		t.Errorf("%s: %v", text, err)
 	}
@@ -61,7 +61,7 @@ var somePods = []string{
 func TestQueries(t *testing.T) {
 	pods := newCache(t, somePods...)
 	for text, want := range map[string]struct {
-		way   way
+		path  accessPath
 		names string
 	}{
 		"name=web-1":                                   {byKey, "default/web-1 shop/web-1"},
@@ -93,8 +93,8 @@ func TestQueries(t *testing.T) {
 		if got := strings.Join(ask(t, pods, text), " "); got != want.names {
 			t.Errorf("%s: got %q, want %q", text, got, want.names)
 		}
-		if q, _ := language.Parse(text); q.way != want.way {
-			t.Errorf("%s: found by %s, want by %s", text, q.way, want.way)
+		if q, _ := language.Parse(text); q.path != want.path {
+			t.Errorf("%s: found by %s, want by %s", text, q.path, want.path)
 		}
 	}
 }
@@ -113,8 +113,8 @@ func TestWrongTerms(t *testing.T) {
 	}
 }
 
-// TestEveryWayFindsTheSame compares the answers to random queries with those of the dullest way: to look at each pod.
-func TestEveryWayFindsTheSame(t *testing.T) {
+// TestEveryAccessPathFindsTheSame compares the answers to random queries with those of the simplest one: to check each pod.
+func TestEveryAccessPathFindsTheSame(t *testing.T) {
 	pods := newCache(t, somePods...)
 	all, err := pods.lister.List(labels.Everything())
 	if err != nil {
@@ -140,13 +140,13 @@ func TestEveryWayFindsTheSame(t *testing.T) {
 		}
 		var want []string
 		for _, pod := range all {
-			if q.holds(pods, pod) {
+			if q.matches(pods, pod) {
 				want = append(want, cache.MetaObjectToName(pod).String())
 			}
 		}
 		slices.Sort(want)
 		if diff := cmp.Diff(want, ask(t, pods, text)); diff != "" {
-			t.Fatalf("%s (-by looking at each +by %s):\n%s", text, q.way, diff)
+			t.Fatalf("%s (-by checking each +by %s):\n%s", text, q.path, diff)
 		}
 	}
 }
@@ -179,7 +179,7 @@ func TestAndHoldsWhilePodsMove(t *testing.T) {
 		})
 	}
 	for range 500 {
-		found, err := q.find(pods)
+		found, err := q.list(pods)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,7 +11,7 @@ import (
 	"example.com/client-go-workbook/internal/program"
 )
 
-// Prompt reads queries and has them answered. A query that can't be parsed is answered with what is wrong with it.
+// Prompt reads queries and answers them. The answer to a query that cannot be parsed is its mistake.
 type Prompt[Query any] struct {
 	Language Language[Query]
 	Answer   func(Query) error
@@ -23,7 +23,7 @@ type Prompt[Query any] struct {
 func (p *Prompt[Query]) Run(ctx context.Context, in io.Reader) error {
 	lines := make(chan string)
 	var scanErr error
-	go func() { // nothing interrupts a read from a terminal: it is left behind when ctx ends
+	go func() { // nothing interrupts a read from a terminal: this goroutine outlives ctx until the process ends
 		defer close(lines)
 		scanner := bufio.NewScanner(in)
 		for scanner.Scan() {

@@ -1,8 +1,8 @@
 // Package querylang reads queries such as "node=a and (image=b or image=c)".
 //
-// It knows the grammar only: terms key=value, joined by and and or, where and binds tighter, with parentheses where
-// wanted. What the keys mean, and what a query is, the [Language]
-// says. A mistake comes back as an [Error], which points at the word. [Prompt] reads queries from a person or a pipe.
+// It has the grammar only: terms key=value, joined by "and" and "or", with parentheses; "and" binds tighter. The
+// [Language] defines the keys and the queries. A mistake is an [Error], which points at the word. [Prompt] reads queries
+// from a person or a pipe.
 package querylang
 
 import (
@@ -12,13 +12,13 @@ import (
 	"unicode/utf8"
 )
 
-// Language makes queries out of what it has parsed.
+// Language builds queries from their parsed parts.
 type Language[Query any] struct {
 	Term    func(key, value string) (Query, error) // value is never empty
 	And, Or func(left, right Query) Query
 }
 
-// Error is a mistake in a query, and the word where it was noticed: "" for the end.
+// Error is a mistake in a query, and the word at which it was found: "" for the end.
 type Error struct {
 	Before        string // the text in front of the word
 	Word, Message string
@@ -57,7 +57,7 @@ func (l Language[Query]) Parse(text string) (Query, error) {
 type parser[Query any] struct {
 	Language[Query]
 	text  string
-	words [][]int // where those that are still to be read begin and end in the text
+	words [][]int // the beginning and end of each word that is not read yet
 }
 
 // word returns the next word without reading it, "" at the end.
@@ -77,7 +77,7 @@ func (p *parser[Query]) skip(word string) bool {
 	return true
 }
 
-// errorf complains about the next word.
+// errorf returns an error about the next word.
 func (p *parser[Query]) errorf(format string, args ...any) error {
 	at := len(p.text)
 	if len(p.words) > 0 {

@@ -188,7 +188,7 @@ func TestPromptEnds(t *testing.T) {
 			}
 		})
 	}
-	t.Run("with its context, while nobody types", func(t *testing.T) {
+	t.Run("with its context, while no query is typed", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			in, typist := io.Pipe()
 			ctx, cancel := context.WithCancel(t.Context())

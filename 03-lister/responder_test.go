@@ -16,8 +16,8 @@ var duration = regexp.MustCompile(` in [0-9.]+(ns|µs|ms|s)`)
 
 func TestAnswers(t *testing.T) {
 	var out bytes.Buffer
-	a := answerer{out: program.NewPrinter(&out), pods: newCache(t, somePods...), limit: 2, requests: func() int { return 3 }}
-	prompt := querylang.Prompt[query]{Language: language, Answer: a.answer, Out: a.out}
+	r := responder{out: program.NewPrinter(&out), pods: newCache(t, somePods...), limit: 2, requests: func() int { return 3 }}
+	prompt := querylang.Prompt[query]{Language: language, Answer: r.answer, Out: r.out}
 	if err := prompt.Run(t.Context(), strings.NewReader("node=n1\nimage=nginx\nnode=n1 nad\nlabel=none\n")); err != nil {
 		t.Errorf("run: %v", err)
 	}
@@ -40,12 +40,12 @@ FOUND      0 pod(s) by scan in TIME; API requests: 0 for queries, 3 for the cach
 	}
 }
 
-// TestRequestsAreCounted is about the count itself: a program that did ask the server would be seen.
+// TestRequestsAreCounted is about the count itself: a request that a query sends is counted.
 func TestRequestsAreCounted(t *testing.T) {
 	var out bytes.Buffer
 	requests := 1
-	a := answerer{out: program.NewPrinter(&out), limit: 2, requests: func() int { return requests }}
-	err := a.answer(query{find: func(podCache) (podSet, error) {
+	r := responder{out: program.NewPrinter(&out), limit: 2, requests: func() int { return requests }}
+	err := r.answer(query{list: func(podCache) (podSet, error) {
 		requests++
 		return nil, nil
 	}})
