@@ -24,16 +24,16 @@ import (
 // limits are the most lines that each chapter is allowed to have. They are only ever lowered: to 300 for the first three
 // chapters, 400, 500 and 750 for the others.
 var limits = map[string]int{
-	"01-listwatch":   301,
-	"02-informer":    381,
-	"03-lister":      346,
+	"01-listwatch":   300,
+	"02-informer":    300,
+	"03-lister":      344,
 	"04-workqueue":   459,
 	"05-controller":  676,
 	"06-crd-codegen": 1164,
 }
 
 // unchecked are the folders that still have longer lines.
-var unchecked = regexp.MustCompile(`^(0\d-|internal/(cutter|docs|fence|podcause|program|election|consistency)/)`)
+var unchecked = regexp.MustCompile(`^(0[456]-|0[123]-.*_test|internal/(docs|fence|podcause|program|election|consistency)/)`)
 
 // maxColumns is the longest line, in which a tab counts as 4 columns.
 const maxColumns = 140
