@@ -30,7 +30,8 @@ func BenchmarkQueue(b *testing.B) {
 	}
 	bare := func(name string) func() {
 		limiter := workqueue.DefaultTypedControllerRateLimiter[cache.ObjectName]()
-		queue := workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{Name: name})
+		queue := workqueue.NewTypedRateLimitingQueueWithConfig(limiter,
+			workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{Name: name})
 		b.Cleanup(queue.ShutDown)
 		return func() {
 			for _, pod := range pods {

@@ -31,7 +31,8 @@ func TestFourthArticleOnServer(t *testing.T) {
 	p.Await(t, "^Sync/Add/Update for Pod nginx-1$")
 	checkLines(t, p, namespace, "1. at the start", []string{"add pod:  nginx/nginx-1"}, []string{"Sync/Add/Update for Pod nginx-1"})
 
-	if _, err := pods.Patch(t.Context(), "nginx-1", types.MergePatchType, []byte(`{"metadata":{"annotations":{"a":"b"}}}`), metav1.PatchOptions{}); err != nil {
+	patch := []byte(`{"metadata":{"annotations":{"a":"b"}}}`)
+	if _, err := pods.Patch(t.Context(), "nginx-1", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	p.Await(t, "(?s)(^Sync.*){2}")
@@ -90,9 +91,11 @@ func TestForbidden(t *testing.T) {
 
 func TestBurstOnServer(t *testing.T) {
 	namespace, _ := nginx(t)
-	p := start(t, "--kubeconfig", testcluster.Kubeconfig(t), "-n", namespace, "--workers", "4", "--sync-delay", "100ms", "--burst", "200", "--burst-key", namespace+"/nginx-1")
+	p := start(t, "--kubeconfig", testcluster.Kubeconfig(t), "-n", namespace,
+		"--workers", "4", "--sync-delay", "100ms", "--burst", "200", "--burst-key", namespace+"/nginx-1")
 	line := p.Await(t, "^BURST .*$")
-	match := regexp.MustCompile(`200 updates of .*/nginx-1 in (.*) led to (\d+) sync\(s\), never more than 1 at once`).FindStringSubmatch(line)
+	report := regexp.MustCompile(`200 updates of .*/nginx-1 in (.*) led to (\d+) sync\(s\), never more than 1 at once`)
+	match := report.FindStringSubmatch(line)
 	if match == nil {
 		t.Fatal(line)
 	}

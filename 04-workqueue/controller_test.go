@@ -61,7 +61,8 @@ func newTestController(syncHandler syncFunc) (*Controller, *testkit.Buffer) {
 }
 
 func newTestQueue(name string) *retryqueue.Queue {
-	return retryqueue.New(workqueue.DefaultTypedControllerRateLimiter[cache.ObjectName](), workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{Name: name})
+	return retryqueue.New(workqueue.DefaultTypedControllerRateLimiter[cache.ObjectName](),
+		workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{Name: name})
 }
 
 // start runs a controller, and returns a function that ends it and returns when it has ended.
@@ -185,7 +186,8 @@ func TestRetries(t *testing.T) {
 			attempts: []time.Duration{
 				0, 5 * time.Millisecond, 15 * time.Millisecond, 35 * time.Millisecond, 75 * time.Millisecond, 155 * time.Millisecond,
 				// The event after that begins with the first delay again.
-				time.Hour, time.Hour + 5*time.Millisecond, time.Hour + 15*time.Millisecond, time.Hour + 35*time.Millisecond, time.Hour + 75*time.Millisecond, time.Hour + 155*time.Millisecond,
+				time.Hour, time.Hour + 5*time.Millisecond, time.Hour + 15*time.Millisecond, time.Hour + 35*time.Millisecond,
+				time.Hour + 75*time.Millisecond, time.Hour + 155*time.Millisecond,
 			},
 			want: strings.Repeat(`RETRY      default/a attempt 1 failed, next in 5ms: no luck
 RETRY      default/a attempt 2 failed, next in 10ms: no luck
@@ -225,7 +227,9 @@ RETRY      default/a attempt 2 failed, next in 10ms: no luck
 				if diff := cmp.Diff(test.attempts, attempts); diff != "" {
 					t.Errorf("attempts (-want +got):\n%s", diff)
 				}
-				checkOutput(t, out, fmt.Sprintf("%sDRAIN      0 processing, 0 queued, 0 due for a retry\nDRAINED    all workers are done, after %d sync(s)\n", test.want, len(attempts)))
+				checkOutput(t, out, fmt.Sprintf("%sDRAIN      0 processing, 0 queued, 0 due for a retry\n"+
+					"DRAINED    all workers are done, after %d sync(s)\n",
+					test.want, len(attempts)))
 				if got := strings.Contains(log.String(), `"Dropping pod out of the queue" err="no luck"`); got != test.reported {
 					t.Errorf("error reported: %t, want %t:\n%s", got, test.reported, log)
 				}
@@ -381,7 +385,10 @@ DRAINED    all workers are done, after 4 sync(s)
 				lines := strings.SplitAfter(out.String(), "\n")
 				slices.SortStableFunc(lines, func(a, b string) int {
 					rank := func(line string) int {
-						return slices.IndexFunc([]string{"RETRY", "DRAIN ", "SYNCED     a", "SYNCED     b", "SYNCED     d", "SYNCED", "LEFT", "DRAINED", ""}, func(prefix string) bool {
+						prefixes := []string{
+							"RETRY", "DRAIN ", "SYNCED     a", "SYNCED     b", "SYNCED     d", "SYNCED", "LEFT", "DRAINED", "",
+						}
+						return slices.IndexFunc(prefixes, func(prefix string) bool {
 							return strings.HasPrefix(line, prefix)
 						})
 					}

@@ -53,7 +53,8 @@ func apiServer(t *testing.T, pods ...string) (kubeconfig string, requests *atomi
 			<-r.Context().Done()
 		default:
 			w.WriteHeader(http.StatusNotFound)
-			answer.Encode(object{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404, "message": "not found"})
+			answer.Encode(object{"kind": "Status", "apiVersion": "v1", "status": "Failure",
+				"reason": "NotFound", "code": 404, "message": "not found"})
 		}
 	}))
 	t.Cleanup(server.Close)
@@ -142,7 +143,8 @@ func TestSignals(t *testing.T) {
 		p := start(t, "--kubeconfig", kubeconfig, "-n", "nginx", "--sync-delay", "1500ms", "--drain", "1ms")
 		p.Await(t, "^Sync.*$")
 		p.Signal(t, syscall.SIGTERM)
-		code, want := p.Exit(t), regexp.MustCompile(`(Sync/Add/Update for Pod .\n)DRAIN .*\n(Sync/Add/Update for Pod .\n)LEFT       nginx/. was queued\nDRAINED    all workers are done, after 2 sync\(s\)\n$`)
+		code, want := p.Exit(t), regexp.MustCompile(`(Sync/Add/Update for Pod .\n)DRAIN .*\n(Sync/Add/Update for Pod .\n)`+
+			`LEFT       nginx/. was queued\nDRAINED    all workers are done, after 2 sync\(s\)\n$`)
 		if got := p.Out.String(); code != 0 || !want.MatchString(got) {
 			t.Errorf("exit code %d, printed:\n%s", code, got)
 		}

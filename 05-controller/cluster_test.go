@@ -111,12 +111,14 @@ func (e env) setData(name, key, value string) {
 
 func (e env) patchConfigMap(name, patch string) {
 	e.Helper()
-	testkit.Must(e.client.CoreV1().ConfigMaps(e.namespace).Patch(e.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}))(e.T)
+	testkit.Must(e.client.CoreV1().ConfigMaps(e.namespace).Patch(e.Context(),
+		name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}))(e.T)
 }
 
 func (e env) patchDeployment(name, patch string) {
 	e.Helper()
-	testkit.Must(e.client.AppsV1().Deployments(e.namespace).Patch(e.Context(), name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "somebody"}))(e.T)
+	testkit.Must(e.client.AppsV1().Deployments(e.namespace).Patch(e.Context(),
+		name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "somebody"}))(e.T)
 }
 
 // deployment returns a Deployment, or nil.
@@ -140,7 +142,8 @@ func (e env) awaitDeployments(want ...string) {
 	}()
 	testkit.Await(e.T, "the Deployments", func() bool {
 		got = nil
-		for _, deployment := range testkit.Must(e.client.AppsV1().Deployments(e.namespace).List(e.Context(), metav1.ListOptions{}))(e.T).Items {
+		list := testkit.Must(e.client.AppsV1().Deployments(e.namespace).List(e.Context(), metav1.ListOptions{}))(e.T)
+		for _, deployment := range list.Items {
 			got = append(got, fmt.Sprintf("%s=%d", deployment.Name, *deployment.Spec.Replicas))
 		}
 		slices.Sort(got)
@@ -260,11 +263,13 @@ func TestDriftIsRepairedAndForeignFieldsStay(t *testing.T) {
 	before := e.deployment("orders-db")
 
 	for name, patch := range map[string]string{
-		"replicas":          `{"spec":{"replicas":4}}`,
-		"image":             `{"spec":{"template":{"spec":{"containers":[{"name":"database","image":"mysql:latest"}]}}}}`,
-		"label removed":     `{"metadata":{"labels":{"app.kubernetes.io/managed-by":null}}}`,
-		"variable changed":  `{"spec":{"template":{"spec":{"containers":[{"name":"database","env":[{"name":"MYSQL_RANDOM_ROOT_PASSWORD","value":"no"}]}]}}}}`,
-		"container removed": `{"spec":{"template":{"spec":{"containers":[{"name":"x","image":"nginx:1.28.0"},{"$patch":"delete","name":"database"}]}}}}`,
+		"replicas":      `{"spec":{"replicas":4}}`,
+		"image":         `{"spec":{"template":{"spec":{"containers":[{"name":"database","image":"mysql:latest"}]}}}}`,
+		"label removed": `{"metadata":{"labels":{"app.kubernetes.io/managed-by":null}}}`,
+		"variable changed": `{"spec":{"template":{"spec":{"containers":[{"name":"database",` +
+			`"env":[{"name":"MYSQL_RANDOM_ROOT_PASSWORD","value":"no"}]}]}}}}`,
+		"container removed": `{"spec":{"template":{"spec":{"containers":[{"name":"x","image":"nginx:1.28.0"},` +
+			`{"$patch":"delete","name":"database"}]}}}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := env{T: t, client: e.client, namespace: e.namespace}
@@ -293,7 +298,8 @@ func TestDriftIsRepairedAndForeignFieldsStay(t *testing.T) {
 		e.setData("orders", "replicas", "2")
 		e.awaitDeployments("orders-db=2")
 		got := e.deployment("orders-db")
-		if got.Labels["team"] != "shop" || got.Annotations["note"] != "hands off" || got.Spec.MinReadySeconds != 7 || len(got.Spec.Template.Spec.Containers) != 2 {
+		if got.Labels["team"] != "shop" || got.Annotations["note"] != "hands off" ||
+			got.Spec.MinReadySeconds != 7 || len(got.Spec.Template.Spec.Containers) != 2 {
 			t.Errorf("somebody else's fields are gone: %v %v %v", got.Labels, got.Annotations, got.Spec)
 		}
 	})
@@ -342,10 +348,13 @@ func TestDeploymentThatAnotherControllerMadeForAConfigMap(t *testing.T) {
 	e := newEnv(t, config)
 	r := start(t, config, e.namespace, nil)
 	asking := e.createConfigMap("asking", "deploymentName", "asked")
-	unlabelled := testkit.Must(e.client.CoreV1().ConfigMaps(e.namespace).Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "other"}}, metav1.CreateOptions{}))(t)
+	unlabelled := testkit.Must(e.client.CoreV1().ConfigMaps(e.namespace).Create(t.Context(),
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "other"}}, metav1.CreateOptions{}))(t)
 	for name, owner := range map[string]*corev1.ConfigMap{"of-asking": asking, "of-other": unlabelled} {
 		e.createOthersDeployment(name)
-		e.patchDeployment(name, fmt.Sprintf(`{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":%q,"uid":%q,"controller":true}]}}`, owner.Name, owner.UID))
+		e.patchDeployment(name, fmt.Sprintf(`{"metadata":{"ownerReferences":[{"apiVersion":"v1",`+
+			`"kind":"ConfigMap","name":%q,"uid":%q,"controller":true}]}}`,
+			owner.Name, owner.UID))
 	}
 	e.awaitDeployments("asked=1", "of-asking=0", "of-other=0")
 	e.setData("asking", "deploymentName", "of-asking")
@@ -365,7 +374,8 @@ func TestTwoConfigMapsForOneDeployment(t *testing.T) {
 	start(t, config, e.namespace, nil)
 	e.awaitDeployments("db=1")
 	e.createConfigMap("second", "deploymentName", "db", "replicas", "3")
-	e.awaitEvents("second", `NameConflict: Deployment "db" exists and is not this ConfigMap's: delete it, or ask for another deploymentName`)
+	e.awaitEvents("second", `NameConflict: Deployment "db" exists and is not this ConfigMap's: `+
+		`delete it, or ask for another deploymentName`)
 	if db := e.deployment("db"); !metav1.IsControlledBy(db, first) || *db.Spec.Replicas != 1 {
 		t.Errorf("it belongs to the second now: %v", db)
 	}
@@ -488,7 +498,8 @@ func TestStaleStoreMakesNoSecondChild(t *testing.T) {
 	e := newEnv(t, config)
 	e.createConfigMap("orders", "deploymentName", "orders-db")
 	r, answer := io.Pipe()
-	go io.WriteString(answer, `{"type":"BOOKMARK","object":{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"resourceVersion":"1","annotations":{"k8s.io/initial-events-end":"true"}}}}`)
+	go io.WriteString(answer, `{"type":"BOOKMARK","object":{"kind":"Deployment","apiVersion":"apps/v1",`+
+		`"metadata":{"resourceVersion":"1","annotations":{"k8s.io/initial-events-end":"true"}}}}`)
 	var mu sync.Mutex
 	writes, watches := 0, 0
 	blind := interceptor(func(request *http.Request) (*http.Response, error) {
@@ -582,7 +593,8 @@ func TestDeletedBeforeApply(t *testing.T) {
 	r := start(t, interceptor(func(request *http.Request) (*http.Response, error) {
 		if isWrite(request) && e.deployment("orders-db") != nil && first {
 			first = false
-			if err := e.client.AppsV1().Deployments(e.namespace).Delete(request.Context(), "orders-db", metav1.DeleteOptions{}); err != nil {
+			deployments := e.client.AppsV1().Deployments(e.namespace)
+			if err := deployments.Delete(request.Context(), "orders-db", metav1.DeleteOptions{}); err != nil {
 				return nil, err
 			}
 		}
@@ -637,7 +649,8 @@ func TestOrphanStaysOrphan(t *testing.T) {
 
 	// Another child of the ConfigMap shows when the garbage collector has looked at them.
 	testkit.Must(configMaps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
-		Name: "child", OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(orders, corev1.SchemeGroupVersion.WithKind("ConfigMap"))},
+		Name:            "child",
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(orders, corev1.SchemeGroupVersion.WithKind("ConfigMap"))},
 	}}, metav1.CreateOptions{}))(t)
 	testkit.Await(t, "the garbage collector", func() bool {
 		_, err := configMaps.Get(t.Context(), "child", metav1.GetOptions{})

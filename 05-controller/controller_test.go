@@ -29,7 +29,8 @@ func newTestController(t *testing.T) (*Controller, *record.FakeRecorder, *testki
 	t.Helper()
 	clientset, recorder, out := fake.NewClientset(), record.NewFakeRecorder(100), &testkit.Buffer{}
 	factory := informers.NewSharedInformerFactory(clientset, 0)
-	c := testkit.Must(NewController(clientset, factory.Core().V1().ConfigMaps(), factory.Apps().V1().Deployments(), recorder, program.NewPrinter(out)))(t)
+	c := testkit.Must(NewController(clientset, factory.Core().V1().ConfigMaps(), factory.Apps().V1().Deployments(),
+		recorder, program.NewPrinter(out)))(t)
 	c.hasSynced, c.drainFor = nil, time.Second
 	return c, recorder, out
 }
@@ -97,15 +98,19 @@ func TestWhatBecomesOfErrors(t *testing.T) {
 		words  []string // the first words of the lines printed
 		events int
 	}{
-		"none":                 {errors: nil, within: time.Hour, syncs: 1},
-		"a conflict":           {errors: []error{conflict, conflict}, within: time.Second, syncs: 3, words: []string{"AGAIN", "AGAIN"}},
-		"a stale store":        {errors: []error{consistency.ErrStale}, within: time.Second, syncs: 2},
-		"a failure is retried": {errors: []error{errors.New("no"), errors.New("no")}, within: time.Second, syncs: 3, words: []string{"RETRY", "RETRY"}},
-		"never dropped, and retried at least once a minute": {errors: slices.Repeat([]error{errors.New("no")}, 100), within: 2 * time.Hour, syncs: 101,
+		"none":          {errors: nil, within: time.Hour, syncs: 1},
+		"a conflict":    {errors: []error{conflict, conflict}, within: time.Second, syncs: 3, words: []string{"AGAIN", "AGAIN"}},
+		"a stale store": {errors: []error{consistency.ErrStale}, within: time.Second, syncs: 2},
+		"a failure is retried": {errors: []error{errors.New("no"), errors.New("no")},
+			within: time.Second, syncs: 3, words: []string{"RETRY", "RETRY"}},
+		"never dropped, and retried at least once a minute": {errors: slices.Repeat([]error{errors.New("no")}, 100),
+			within: 2 * time.Hour, syncs: 101,
 			words: slices.Repeat([]string{"RETRY"}, 100)},
-		"bad input is not retried":    {errors: []error{invalid}, within: time.Hour, syncs: 1, words: []string{"STUCK"}, events: 1},
-		"a name conflict, slowly":     {errors: []error{nameConflict, nameConflict}, within: 59 * time.Second, syncs: 2, words: []string{"STUCK"}, events: 1},
-		"a name conflict, solved":     {errors: []error{nameConflict, nameConflict}, within: time.Hour, syncs: 3, words: []string{"STUCK"}, events: 1},
+		"bad input is not retried": {errors: []error{invalid}, within: time.Hour, syncs: 1, words: []string{"STUCK"}, events: 1},
+		"a name conflict, slowly": {errors: []error{nameConflict, nameConflict},
+			within: 59 * time.Second, syncs: 2, words: []string{"STUCK"}, events: 1},
+		"a name conflict, solved": {errors: []error{nameConflict, nameConflict},
+			within: time.Hour, syncs: 3, words: []string{"STUCK"}, events: 1},
 		"a namespace that is deleted": {errors: []error{terminating}, within: time.Hour, syncs: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -130,7 +135,8 @@ func TestWhatBecomesOfErrors(t *testing.T) {
 					words = append(words, word)
 				}
 				if syncs != test.syncs || !slices.Equal(words, test.words) || len(recorder.Events) != test.events {
-					t.Errorf("%d syncs, %q, %d events; want %d, %q, %d", syncs, words, len(recorder.Events), test.syncs, test.words, test.events)
+					t.Errorf("%d syncs, %q, %d events; want %d, %q, %d",
+						syncs, words, len(recorder.Events), test.syncs, test.words, test.events)
 				}
 			})
 		})

@@ -52,7 +52,8 @@ func TestOneOfTwoLeads(t *testing.T) {
 	e.setData("orders", "replicas", "2")
 	e.awaitDeployments("orders-db=2")
 	awaitLine(t, second.out, "UPDATED") // which comes after the write
-	if len(first.out.Lines("CREATED")) != 1 || len(first.out.Lines("UPDATED")) != 0 || len(second.out.Lines("CREATED")) != 0 || len(second.out.Lines("UPDATED")) != 1 {
+	if len(first.out.Lines("CREATED")) != 1 || len(first.out.Lines("UPDATED")) != 0 ||
+		len(second.out.Lines("CREATED")) != 0 || len(second.out.Lines("UPDATED")) != 1 {
 		t.Errorf("not one after the other:\n%q\n%q", first.out.Lines(), second.out.Lines())
 	}
 }
@@ -122,8 +123,10 @@ func TestLostLeaseCancelsRequests(t *testing.T) {
 	r := start(t, slow.wrap(config), e.namespace, elect(3*time.Second))
 	<-began
 	// Somebody takes the lease by force.
-	patch := fmt.Sprintf(`{"spec":{"holderIdentity":"somebody","leaseDurationSeconds":3600,"renewTime":%q}}`, time.Now().UTC().Format(metav1.RFC3339Micro))
-	testkit.Must(e.client.CoordinationV1().Leases(e.namespace).Patch(t.Context(), leaseName, types.MergePatchType, []byte(patch), metav1.PatchOptions{}))(t)
+	patch := fmt.Sprintf(`{"spec":{"holderIdentity":"somebody","leaseDurationSeconds":3600,"renewTime":%q}}`,
+		time.Now().UTC().Format(metav1.RFC3339Micro))
+	testkit.Must(e.client.CoordinationV1().Leases(e.namespace).Patch(t.Context(),
+		leaseName, types.MergePatchType, []byte(patch), metav1.PatchOptions{}))(t)
 	<-cancelled
 	awaitLine(t, r.out, "DRAINED")
 	if err := r.wait(); err != election.ErrLost {

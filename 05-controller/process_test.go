@@ -98,7 +98,8 @@ func TestFeatureGates(t *testing.T) {
 			for i := range objects {
 				e.createConfigMap(fmt.Sprintf("c%d", i), "deploymentName", fmt.Sprintf("d%d", i), "replicas", "0")
 			}
-			cmd := testkit.Program(t, "--kubeconfig", testcluster.Kubeconfig(t), "--namespace", e.namespace, "--wire", "--resync", "1s", "--listen", "127.0.0.1:0")
+			cmd := testkit.Program(t, "--kubeconfig", testcluster.Kubeconfig(t), "--namespace", e.namespace,
+				"--wire", "--resync", "1s", "--listen", "127.0.0.1:0")
 			for _, gate := range test.gates {
 				cmd.Env = append(cmd.Env, "KUBE_FEATURE_"+gate)
 			}
@@ -130,7 +131,8 @@ func TestFeatureGates(t *testing.T) {
 			if after := writes(); after != before || after > 5*objects {
 				t.Errorf("%d writes for %d changes, and %d in three resyncs after that", before, 2*objects, after-before)
 			}
-			if got := p.Err.String(); !strings.Contains(got, test.logged) || strings.Contains(got, "AtomicFIFO is off") != strings.Contains(test.logged, "AtomicFIFO") {
+			if got := p.Err.String(); !strings.Contains(got, test.logged) ||
+				strings.Contains(got, "AtomicFIFO is off") != strings.Contains(test.logged, "AtomicFIFO") {
 				t.Errorf("the log lacks %q:\n%s", test.logged, got)
 			}
 			p.Signal(t, syscall.SIGTERM)

@@ -9,7 +9,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -65,7 +65,8 @@ func (c *Controller) applyDeployment(ctx context.Context, configMap *corev1.Conf
 	}
 	if !ours || !metav1.IsControlledBy(existing, configMap) {
 		return &terminalError{configMap: configMap, reason: "NameConflict", retryAfter: c.slowRetry,
-			text: fmt.Sprintf("Deployment %q exists and is not this ConfigMap's: delete it, or ask for another deploymentName", existing.Name)}
+			text: fmt.Sprintf("Deployment %q exists and is not this ConfigMap's: "+
+				"delete it, or ask for another deploymentName", existing.Name)}
 	}
 	if existing.DeletionTimestamp != nil {
 		return nil // the event of its end enqueues the ConfigMap again
@@ -76,7 +77,7 @@ func (c *Controller) applyDeployment(ctx context.Context, configMap *corev1.Conf
 	if err != nil {
 		return err
 	}
-	if equality.Semantic.DeepEqual(applied, desired) {
+	if apiequality.Semantic.DeepEqual(applied, desired) {
 		return nil
 	}
 	// For that object, as it was read. If it is gone or has changed meanwhile, this is a conflict. Otherwise the apply

@@ -12,7 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/features"
-	featurestesting "k8s.io/client-go/features/testing"
+	clientfeatures "k8s.io/client-go/features/testing"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2/textlogger"
 
@@ -114,7 +114,7 @@ func TestBackoff(t *testing.T) {
 // TestMissingGateIsLogged shows that without AtomicFIFO, on which the check rests, the log says so.
 func TestMissingGateIsLogged(t *testing.T) {
 	for _, on := range []bool{true, false} {
-		featurestesting.SetFeatureDuringTest(t, features.AtomicFIFO, on)
+		clientfeatures.SetFeatureDuringTest(t, features.AtomicFIFO, on)
 		var log testkit.Buffer
 		LogIfOff(textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log))))
 		if logged := strings.Contains(log.String(), "AtomicFIFO is off"); logged == on {
@@ -125,7 +125,7 @@ func TestMissingGateIsLogged(t *testing.T) {
 
 // TestStoreWithoutGate shows why the gate matters: without it, a store has no resourceVersion.
 func TestStoreWithoutGate(t *testing.T) {
-	featurestesting.SetFeatureDuringTest(t, features.AtomicFIFO, false)
+	clientfeatures.SetFeatureDuringTest(t, features.AtomicFIFO, false)
 	store := storeAt("99")
 	if err := store.Add(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: "99"}}); err != nil {
 		t.Fatal(err)

@@ -27,13 +27,13 @@ var limits = map[string]int{
 	"01-listwatch":   300,
 	"02-informer":    300,
 	"03-lister":      344,
-	"04-workqueue":   459,
-	"05-controller":  676,
-	"06-crd-codegen": 1164,
+	"04-workqueue":   400,
+	"05-controller":  500,
+	"06-crd-codegen": 971,
 }
 
-// unchecked are the folders that still have longer lines.
-var unchecked = regexp.MustCompile(`^(0[456]-|0[123]-.*_test|internal/(docs|fence|podcause|program|election|consistency)/)`)
+// unchecked are files that still have longer lines.
+var unchecked = regexp.MustCompile(`^(06-|0[123]-.*_test|internal/(docs|fence|podcause|program)/)`)
 
 // maxColumns is the longest line, in which a tab counts as 4 columns.
 const maxColumns = 140
@@ -64,7 +64,8 @@ func main() {
 			return err
 		}
 		for number, line := range bytes.Split(source, []byte("\n")) {
-			if columns(line) > maxColumns && !unchecked.MatchString(name) {
+			marker := bytes.HasPrefix(bytes.TrimSpace(line), []byte("// +")) // a generator reads it, and only as one line
+			if columns(line) > maxColumns && !marker && !unchecked.MatchString(name) {
 				complain("%s:%d: a line of %d columns: %d are allowed", name, number+1, columns(line), maxColumns)
 			}
 		}
