@@ -80,7 +80,7 @@ func checkHeads(t *testing.T, mains []string, folder string, order []string) {
 			continue
 		}
 		head, _, _ := strings.Cut("\n"+string(text), "\npackage main\n")
-		if head == "" {
+		if head == "" && strings.HasSuffix(folder, "06-crd-codegen") {
 			t.Logf("%s has no head yet", name)
 			continue
 		}
