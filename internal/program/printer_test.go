@@ -18,7 +18,8 @@ func TestPrinter(t *testing.T) {
 		print func(*Printer)
 		want  string
 	}{
-		"a line":                     {func(p *Printer) { p.Line("ADDED", "%s at %d", "default/mypod", 7) }, "ADDED      default/mypod at 7\n"},
+		"a line": {func(p *Printer) { p.Line("ADDED", "%s at %d", "default/mypod", 7) },
+			"ADDED      default/mypod at 7\n"},
 		"a long word":                {func(p *Printer) { p.Line("UNREADABLE", "it") }, "UNREADABLE it\n"},
 		"without a word":             {func(p *Printer) { p.Line("", "and %d more", 3) }, "           and 3 more\n"},
 		"an error of several lines":  {func(p *Printer) { p.Line("RETRY", "%s", "one\ntwo\n") }, "RETRY      one two\n"},
@@ -77,12 +78,13 @@ func TestTimestamps(t *testing.T) {
 	kubeconfig, _ := newServer(t)
 	var stdout, stderr bytes.Buffer
 	p := New("test")
-	code := p.Main(t.Context(), []string{"--kubeconfig", kubeconfig, "--timestamps", "--wire"}, &stdout, &stderr, func(ctx context.Context, config *rest.Config) error {
-		p.Out.Prefix("#1 ").Line("ADDED", "mypod")
-		p.Out.Print("add pod:  mypod")
-		p.Wire.Line("WIRE", "as printed by --wire")
-		return nil
-	})
+	code := p.Main(t.Context(), []string{"--kubeconfig", kubeconfig, "--timestamps", "--wire"}, &stdout, &stderr,
+		func(ctx context.Context, config *rest.Config) error {
+			p.Out.Prefix("#1 ").Line("ADDED", "mypod")
+			p.Out.Print("add pod:  mypod")
+			p.Wire.Line("WIRE", "as printed by --wire")
+			return nil
+		})
 	if code != 0 {
 		t.Fatalf("exit code %d: %s", code, &stderr)
 	}

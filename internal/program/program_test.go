@@ -36,20 +36,36 @@ func TestMainExitCodes(t *testing.T) {
 		stderr     string
 		noGreeting bool // it ends before it has talked to the cluster
 	}{
-		"all is well":             {code: 0},
-		"an error of the run":     {run: func(context.Context, *rest.Config) error { return errors.New("out of\nluck") }, code: 1, stderr: "test: out of luck\n"},
-		"a usage error":           {run: func(context.Context, *rest.Config) error { return Usagef("no %s", "way") }, code: 2, stderr: "test: no way (--help lists the flags)\n"},
-		"an unknown flag":         {args: []string{"--frob"}, code: 2, stderr: "test: unknown flag: --frob (--help lists the flags)\n", noGreeting: true},
-		"a flag without sense":    {args: []string{"--duration", "soon"}, code: 2, stderr: "test: invalid argument \"soon\" for \"--duration\" flag: time: invalid duration \"soon\" (--help lists the flags)\n", noGreeting: true},
-		"an argument":             {args: []string{"pods"}, code: 2, stderr: "test: unknown argument \"pods\" (--help lists the flags)\n", noGreeting: true},
-		"help":                    {args: []string{"--help"}, code: 0, stdout: "Usage of test:\n", noGreeting: true},
-		"a negative duration":     {args: []string{"--duration=-1s"}, code: 2, stderr: "test: --duration cannot be negative (--help lists the flags)\n", noGreeting: true},
-		"a negative cut":          {args: []string{"--cut-after", "-1s"}, code: 2, stderr: "test: --cut-after cannot be negative (--help lists the flags)\n", noGreeting: true},
-		"fewer cuts than none":    {args: []string{"--cut-times=-1"}, code: 2, stderr: "test: invalid argument \"-1\" for \"--cut-times\" flag: strconv.ParseUint: parsing \"-1\": invalid syntax (--help lists the flags)\n", noGreeting: true},
+		"all is well": {code: 0},
+		"an error of the run": {run: func(context.Context, *rest.Config) error { return errors.New("out of\nluck") },
+			code: 1, stderr: "test: out of luck\n"},
+		"a usage error": {run: func(context.Context, *rest.Config) error { return Usagef("no %s", "way") },
+			code: 2, stderr: "test: no way (--help lists the flags)\n"},
+		"an unknown flag": {args: []string{"--frob"},
+			code: 2, stderr: "test: unknown flag: --frob (--help lists the flags)\n", noGreeting: true},
+		"a flag without sense": {args: []string{"--duration", "soon"},
+			code: 2, stderr: "test: invalid argument \"soon\" for \"--duration\" flag: " +
+				"time: invalid duration \"soon\" (--help lists the flags)\n", noGreeting: true},
+		"an argument": {args: []string{"pods"},
+			code: 2, stderr: "test: unknown argument \"pods\" (--help lists the flags)\n", noGreeting: true},
+		"help": {args: []string{"--help"}, code: 0, stdout: "Usage of test:\n", noGreeting: true},
+		"a negative duration": {args: []string{"--duration=-1s"},
+			code: 2, stderr: "test: --duration cannot be negative (--help lists the flags)\n", noGreeting: true},
+		"a negative cut": {args: []string{"--cut-after", "-1s"},
+			code: 2, stderr: "test: --cut-after cannot be negative (--help lists the flags)\n", noGreeting: true},
+		"fewer cuts than none": {args: []string{"--cut-times=-1"},
+			code: 2, stderr: "test: invalid argument \"-1\" for \"--cut-times\" flag: " +
+				"strconv.ParseUint: parsing \"-1\": invalid syntax (--help lists the flags)\n", noGreeting: true},
 		"--duration in a request": {args: []string{"--duration", "1ms"}, run: slowRequest, code: 0},
-		"an error after the end":  {args: []string{"--duration", "1ms"}, run: func(ctx context.Context, _ *rest.Config) error { <-ctx.Done(); return errors.New("work is left") }, code: 1, stderr: "test: work is left\n"},
-		"--duration ends it":      {args: []string{"--duration", "1ms"}, run: func(ctx context.Context, _ *rest.Config) error { <-ctx.Done(); return nil }, code: 0},
-		"a kubeconfig not there":  {args: []string{"--kubeconfig", "nowhere"}, code: 1, stderr: "test: kubeconfig nowhere: no such file or directory: start a cluster with `make cluster`, or name another file with --kubeconfig\n", noGreeting: true},
+		"an error after the end": {args: []string{"--duration", "1ms"},
+			run:  func(ctx context.Context, _ *rest.Config) error { <-ctx.Done(); return errors.New("work is left") },
+			code: 1, stderr: "test: work is left\n"},
+		"--duration ends it": {args: []string{"--duration", "1ms"},
+			run:  func(ctx context.Context, _ *rest.Config) error { <-ctx.Done(); return nil },
+			code: 0},
+		"a kubeconfig not there": {args: []string{"--kubeconfig", "nowhere"},
+			code: 1, stderr: "test: kubeconfig nowhere: no such file or directory: " +
+				"start a cluster with `make cluster`, or name another file with --kubeconfig\n", noGreeting: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run := test.run
@@ -89,7 +105,9 @@ func newServer(t *testing.T) (kubeconfig, greeting string) {
 	}))
 	t.Cleanup(server.Close)
 	kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
-	content := fmt.Sprintf(`{"clusters":[{"name":"c","cluster":{"server":%q}}],"contexts":[{"name":"x","context":{"cluster":"c","user":"u"}}],"users":[{"name":"u","user":{}}],"current-context":"x"}`, server.URL)
+	content := fmt.Sprintf(`{"clusters":[{"name":"c","cluster":{"server":%q}}],`+
+		`"contexts":[{"name":"x","context":{"cluster":"c","user":"u"}}],`+
+		`"users":[{"name":"u","user":{}}],"current-context":"x"}`, server.URL)
 	if err := os.WriteFile(kubeconfig, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -135,10 +153,14 @@ func TestStdoutThatFails(t *testing.T) {
 		code   int
 		stderr string
 	}{
-		"a full disk":         {err: full, code: 1, stderr: greeting + "test: write /dev/stdout: no space left on device: part of the output is lost; make room, or send the output elsewhere\n"},
-		"a full disk, --wire": {args: []string{"--wire"}, err: full, code: 1, stderr: greeting + "test: write /dev/stdout: no space left on device: part of the output is lost; make room, or send the output elsewhere\n"},
-		"a full disk, --help": {args: []string{"--help"}, err: full, code: 1, stderr: "test: write /dev/stdout: no space left on device: part of the output is lost; make room, or send the output elsewhere\n"},
-		"a closed pipe":       {err: &os.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.EPIPE}, stderr: greeting},
+		"a full disk": {err: full, code: 1, stderr: greeting + "test: write /dev/stdout: no space left on device: " +
+			"part of the output is lost; make room, or send the output elsewhere\n"},
+		"a full disk, --wire": {args: []string{"--wire"}, err: full,
+			code: 1, stderr: greeting + "test: write /dev/stdout: no space left on device: " +
+				"part of the output is lost; make room, or send the output elsewhere\n"},
+		"a full disk, --help": {args: []string{"--help"}, err: full, code: 1, stderr: "test: write /dev/stdout: no space left on device: " +
+			"part of the output is lost; make room, or send the output elsewhere\n"},
+		"a closed pipe": {err: &os.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.EPIPE}, stderr: greeting},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -146,16 +168,17 @@ func TestStdoutThatFails(t *testing.T) {
 			stdout := &failing{err: test.err}
 			var stderr bytes.Buffer
 			p := New("test")
-			code := p.Main(ctx, append([]string{"--kubeconfig", kubeconfig}, test.args...), stdout, &stderr, func(ctx context.Context, config *rest.Config) error {
-				if p.wire {
-					_ = CheckNamespace(ctx, kubernetes.NewForConfigOrDie(config), "any")
-				} else {
-					fmt.Fprintln(&p.Stdout, "first")
-					fmt.Fprintln(&p.Stdout, "second")
-				}
-				<-ctx.Done()
-				return ctx.Err() // only follows from it
-			})
+			code := p.Main(ctx, append([]string{"--kubeconfig", kubeconfig}, test.args...),
+				stdout, &stderr, func(ctx context.Context, config *rest.Config) error {
+					if p.wire {
+						_ = CheckNamespace(ctx, kubernetes.NewForConfigOrDie(config), "any")
+					} else {
+						fmt.Fprintln(&p.Stdout, "first")
+						fmt.Fprintln(&p.Stdout, "second")
+					}
+					<-ctx.Done()
+					return ctx.Err() // only follows from it
+				})
 			if ctx.Err() != nil {
 				t.Error("the failure has not ended the run")
 			}

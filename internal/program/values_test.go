@@ -8,7 +8,8 @@ import (
 )
 
 func TestAtLeastOne(t *testing.T) {
-	for value, want := range map[string]int{"1": 1, "12": 12, "0": -1, "-3": -1, "": -1, "many": -1, "1.5": -1, "99999999999999999999": -1} {
+	for value, want := range map[string]int{"1": 1, "12": 12, "0": -1, "-3": -1, "": -1, "many": -1, "1.5": -1,
+		"99999999999999999999": -1} {
 		n := 7
 		err := AtLeastOne(&n)(value)
 		checkValue(t, value, err, n == want, want == -1, n == 7)
@@ -16,7 +17,8 @@ func TestAtLeastOne(t *testing.T) {
 }
 
 func TestObjectName(t *testing.T) {
-	for value, want := range map[string]string{"default/mypod": "default/mypod", "mypod": "", "default/": "", "/mypod": "", "a/b/c": "", "": ""} {
+	for value, want := range map[string]string{"default/mypod": "default/mypod", "mypod": "", "default/": "", "/mypod": "",
+		"a/b/c": "", "": ""} {
 		name := cache.NewObjectName("the", "default")
 		err := ObjectName(&name)(value)
 		checkValue(t, value, err, name.String() == want, want == "", name.String() == "the/default")
