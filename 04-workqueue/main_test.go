@@ -152,8 +152,10 @@ func TestSignals(t *testing.T) {
 
 	t.Run("the second kills", func(t *testing.T) {
 		kubeconfig, _ := apiServer(t, "a")
-		p := start(t, "--kubeconfig", kubeconfig, "-n", "nginx", "--sync-delay", "1h")
-		p.Await(t, "^add pod:  nginx/a\n")
+		p := start(t, "--kubeconfig", kubeconfig, "-n", "nginx", "--sync-delay", "1h", "--listen", "127.0.0.1:0")
+		testkit.Await(t, "the worker to take the key", func() bool {
+			return bytes.Contains(metrics(t, p), []byte("\nworkqueue_queue_duration_seconds_count{name=\"pods\"} 1\n"))
+		})
 		p.Signal(t, syscall.SIGTERM)
 		p.Await(t, "^DRAIN ")
 		testkit.Await(t, "the program's end", func() bool {
@@ -177,10 +179,7 @@ func TestMetrics(t *testing.T) {
 	kubeconfig, _ := apiServer(t, "a", "b")
 	p := start(t, "--kubeconfig", kubeconfig, "-n", "nginx", "--listen", "127.0.0.1:0", "--fail-key", "nginx/a")
 	p.Await(t, "^DROPPED ")
-	address := strings.Fields(p.Await(t, `^LISTENING  http://.*$`))[1]
-	response := testkit.Must(http.Get(address + "/metrics"))(t)
-	defer response.Body.Close()
-	body := testkit.Must(io.ReadAll(response.Body))(t)
+	body := metrics(t, p)
 	for _, want := range []string{
 		`workqueue_adds_total{name="pods"} 7`, `workqueue_retries_total{name="pods"} 5`, `workqueue_depth{name="pods"} 0`,
 		`workqueue_queue_duration_seconds_count{name="pods"} 7`, `workqueue_work_duration_seconds_count{name="pods"}`,
@@ -194,4 +193,13 @@ func TestMetrics(t *testing.T) {
 	if code := p.Exit(t); code != 0 {
 		t.Errorf("exit code %d, want 0", code)
 	}
+}
+
+// metrics returns what a program with --listen serves at /metrics.
+func metrics(t *testing.T, p *testkit.Process) []byte {
+	t.Helper()
+	address := strings.Fields(p.Await(t, `^LISTENING  http://.*$`))[1]
+	response := testkit.Must(http.Get(address + "/metrics"))(t)
+	defer response.Body.Close()
+	return testkit.Must(io.ReadAll(response.Body))(t)
 }
