@@ -17,7 +17,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
-	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -25,8 +24,9 @@ import (
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	dbv1alpha1ac "example.com/client-go-workbook/06-crd-codegen/pkg/generated/applyconfiguration/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned"
-	"example.com/client-go-workbook/internal/podcause"
+	"example.com/client-go-workbook/internal/rollout"
 	"example.com/client-go-workbook/internal/testcluster"
+	"example.com/client-go-workbook/internal/testkit"
 )
 
 // benchWorkers is how many work at once, in the controller and in the program that it's compared with.
@@ -46,10 +46,10 @@ func newBench(b *testing.B) *bench {
 	if err := crd.Install(b.Context(), config); err != nil {
 		b.Fatal(err)
 	}
-	w := &bench{B: b, config: config}
-	config = w.counted.wrap(config)
-	w.client, w.databases = kubernetes.NewForConfigOrDie(config), versioned.NewForConfigOrDie(config)
-	return w
+	e := &bench{B: b, config: config}
+	config = e.counted.wrap(config)
+	e.client, e.databases = kubernetes.NewForConfigOrDie(config), versioned.NewForConfigOrDie(config)
+	return e
 }
 
 // each calls do with the numbers below n, benchWorkers at once.
@@ -74,7 +74,7 @@ func (b *bench) each(n int, do func(i int) error) {
 }
 
 // make makes n DatabaseManagers in each of the namespaces, which it makes, too.
-func (b *bench) make(namespaces, n int, change ...func(*dbv1alpha1.DatabaseManagerSpec)) (made []*dbv1alpha1.DatabaseManager) {
+func (b *bench) create(namespaces, n int, change ...func(*dbv1alpha1.DatabaseManagerSpec)) (made []*dbv1alpha1.DatabaseManager) {
 	b.Helper()
 	var names []string
 	for range namespaces {
@@ -84,7 +84,9 @@ func (b *bench) make(namespaces, n int, change ...func(*dbv1alpha1.DatabaseManag
 	b.each(len(made), func(i int) (err error) {
 		d := &dbv1alpha1.DatabaseManager{
 			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("example-%d", i)},
-			Spec:       dbv1alpha1.DatabaseManagerSpec{Dbtype: dbv1alpha1.MySQL, DeploymentName: fmt.Sprintf("db-%d", i), Replicas: new(int32(0))},
+			Spec: dbv1alpha1.DatabaseManagerSpec{
+				Dbtype: dbv1alpha1.MySQL, DeploymentName: fmt.Sprintf("db-%d", i), Replicas: new(int32(0)),
+			},
 		}
 		for _, change := range change {
 			change(&d.Spec)
@@ -112,13 +114,8 @@ func (b *bench) blind(made []*dbv1alpha1.DatabaseManager) time.Duration {
 		if _, err := core.Services(namespace).Apply(b.Context(), desiredService(d, nil), options); err != nil {
 			return err
 		}
-		condition := func(name string) *metav1ac.ConditionApplyConfiguration {
-			return metav1ac.Condition().WithType(name).WithStatus(metav1.ConditionFalse).WithReason(reasonPodsNotReady).
-				WithMessage("0 of 0 replicas are ready").WithObservedGeneration(1).WithLastTransitionTime(metav1.Now())
-		}
-		_, err := b.databases.CoolopsV1alpha1().DatabaseManagers(namespace).ApplyStatus(b.Context(), dbv1alpha1ac.DatabaseManager(d.Name, namespace).WithUID(d.UID).WithStatus(
-			dbv1alpha1ac.DatabaseManagerStatus().WithObservedGeneration(1).WithAvailableReplicas(0).WithSelector(databaseLabel+"="+string(d.UID)).
-				WithConditions(condition("Ready"), condition("Progressing"))), options)
+		d.Status = statusOf(d, &appsv1.Deployment{}, rollout.Cause{}, nil)
+		_, err := b.databases.CoolopsV1alpha1().DatabaseManagers(namespace).UpdateStatus(b.Context(), d, updateOptions)
 		return err
 	})
 	return time.Since(start)
@@ -241,21 +238,22 @@ func (c *counter) count(word string) int {
 // else to do. It reports how long it takes from the server's answer to that until its answer to the controller about
 // the Deployment, and for comparison how long a bare Create of a Deployment takes until the answer, in turns.
 func BenchmarkLatency(b *testing.B) {
-	w := newBench(b)
+	e := newBench(b)
 	namespace := testcluster.Namespace(b, testcluster.Config(b))
-	deployments, databases := w.client.AppsV1().Deployments(namespace), w.databases.CoolopsV1alpha1().DatabaseManagers(namespace)
+	deployments, databases := e.client.AppsV1().Deployments(namespace), e.databases.CoolopsV1alpha1().DatabaseManagers(namespace)
 	answered := make(chan struct{}, 1)
 	config := rest.CopyConfig(testcluster.Config(b))
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(request *http.Request) (*http.Response, error) {
+		return testkit.RoundTripper(func(request *http.Request) (*http.Response, error) {
 			response, err := next.RoundTrip(request)
-			if kindOfRequest(request) == "PATCH deployments" {
+			if verbAndResource(request) == "PATCH deployments" {
 				answered <- struct{}{}
 			}
 			return response, err
 		})
 	})
-	c, _ := startController(b, kubernetes.NewForConfigOrDie(config), versioned.NewForConfigOrDie(config), namespace, benchWorkers, io.Discard)
+	client, coolops := kubernetes.NewForConfigOrDie(config), versioned.NewForConfigOrDie(config)
+	c, _ := startController(b, client, coolops, namespace, benchWorkers, io.Discard)
 	var ours, whole, bare []time.Duration
 	for b.Loop() {
 		for range 200 {
@@ -263,14 +261,13 @@ func BenchmarkLatency(b *testing.B) {
 			d := &dbv1alpha1.DatabaseManager{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace, UID: "none"},
 				Spec: dbv1alpha1.DatabaseManagerSpec{Dbtype: dbv1alpha1.MySQL, DeploymentName: name, Replicas: new(int32(0))}}
 			start := time.Now()
-			if _, err := databases.Apply(b.Context(), dbv1alpha1ac.DatabaseManager(name, namespace).WithSpec(
-				dbv1alpha1ac.DatabaseManagerSpec().WithDbtype(dbv1alpha1.MySQL).WithDeploymentName(name).WithReplicas(0)), metav1.ApplyOptions{FieldManager: "bench"}); err != nil {
-				b.Fatal(err)
-			}
+			applying := dbv1alpha1ac.DatabaseManager(name, namespace).WithSpec(
+				dbv1alpha1ac.DatabaseManagerSpec().WithDbtype(dbv1alpha1.MySQL).WithDeploymentName(name).WithReplicas(0))
+			testkit.Must(databases.Apply(b.Context(), applying, metav1.ApplyOptions{FieldManager: "bench"}))(b)
 			applied := time.Now()
 			<-answered
 			ours, whole = append(ours, time.Since(applied)), append(whole, time.Since(start))
-			w.quiet(c, namespace, name)
+			e.quiet(c, namespace, name)
 
 			object := deploymentOf(desiredDeployment(d, nil), name+"-bare")
 			start = time.Now()
@@ -278,7 +275,7 @@ func BenchmarkLatency(b *testing.B) {
 				b.Fatal(err)
 			}
 			bare = append(bare, time.Since(start))
-			w.quiet(c, namespace, object.Name)
+			e.quiet(c, namespace, object.Name)
 		}
 	}
 	b.ReportMetric(0, "ns/op") // the sum of different things
@@ -293,15 +290,15 @@ func BenchmarkLatency(b *testing.B) {
 // BenchmarkAgainstBlind has the controller work for 1,000 DatabaseManagers, and a program send the same writes blindly:
 // 200 each in turns, so that what else the machine does slows both.
 func BenchmarkAgainstBlind(b *testing.B) {
-	w := newBench(b)
+	e := newBench(b)
 	var ours, blind time.Duration
 	for b.Loop() {
 		for range 5 {
-			made := w.make(1, 200)
-			blind += w.blind(made)
-			w.settled(made[0].Namespace)
-			made = w.make(1, 200)
-			took, _, _ := w.controlled(made[0].Namespace, 200)
+			made := e.create(1, 200)
+			blind += e.blind(made)
+			e.settled(made[0].Namespace)
+			made = e.create(1, 200)
+			took, _, _ := e.controlled(made[0].Namespace, 200)
 			ours += took
 		}
 	}
@@ -318,12 +315,12 @@ func BenchmarkObjects(b *testing.B) {
 	var took, memory [2]float64
 	for i, n := range []int{1000, 10000} {
 		b.Run(fmt.Sprintf("objects=%d", n), func(b *testing.B) {
-			w := newBench(b)
+			e := newBench(b)
 			var requests int
 			for b.Loop() {
-				w.alone()
-				w.make(n/100, 100)
-				time, bytes, sent := w.controlled(metav1.NamespaceAll, n)
+				e.alone()
+				e.create(n/100, 100)
+				time, bytes, sent := e.controlled(metav1.NamespaceAll, n)
 				took[i], memory[i], requests = time.Seconds(), bytes, sent
 			}
 			b.ReportMetric(0, "ns/op")
@@ -372,17 +369,18 @@ func deploymentOf(want *appsv1ac.DeploymentApplyConfiguration, name string) *app
 
 // BenchmarkPodMemory is the memory of a pod in a store: whole, and with only the fields that the status needs.
 func BenchmarkPodMemory(b *testing.B) {
-	w := newBench(b)
+	e := newBench(b)
 	namespace := testcluster.Namespace(b, testcluster.Config(b))
-	d := &dbv1alpha1.DatabaseManager{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "example", UID: "a"}, Spec: dbv1alpha1.DatabaseManagerSpec{Dbtype: dbv1alpha1.MySQL, DeploymentName: "example"}}
+	d := &dbv1alpha1.DatabaseManager{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "example", UID: "a"},
+		Spec:       dbv1alpha1.DatabaseManagerSpec{Dbtype: dbv1alpha1.MySQL, DeploymentName: "example"},
+	}
 	desired := desiredDeployment(d, nil)
 	desired.OwnerReferences = nil
-	if _, err := w.client.AppsV1().Deployments(namespace).Apply(b.Context(), desired, metav1.ApplyOptions{FieldManager: fieldManager}); err != nil {
-		b.Fatal(err)
-	}
+	testkit.Must(e.client.AppsV1().Deployments(namespace).Apply(b.Context(), desired, applyOptions))(b)
 	var text []byte
 	err := wait.PollUntilContextTimeout(b.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-		pods, err := w.client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
+		pods, err := e.client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
 		if err != nil || len(pods.Items) == 0 || len(pods.Items[0].Status.ContainerStatuses) == 0 {
 			return false, err
 		}
@@ -411,7 +409,7 @@ func BenchmarkPodMemory(b *testing.B) {
 	}
 	for b.Loop() {
 		b.ReportMetric(memory(func(pod any) (any, error) { return pod, nil }), "B/pod-whole")
-		b.ReportMetric(memory(podcause.Keep), "B/pod-kept")
+		b.ReportMetric(memory(rollout.KeepPod), "B/pod-kept")
 	}
 	b.ReportMetric(0, "ns/op")
 }

@@ -17,7 +17,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	kubefake "k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
@@ -26,16 +25,18 @@ import (
 
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned/fake"
+	"example.com/client-go-workbook/internal/rollout"
+	"example.com/client-go-workbook/internal/testkit"
 )
 
-// The tests here show the eight bugs that the README tells of: first what the article's way leads to, as "article",
+// The tests here show the eight bugs of the README: first what the article's way leads to, as "article",
 // then what this chapter's does, as "ours", or where that is tested.
 
 // articleDeployment is what the article wants for a DatabaseManager: named after the object, labelled with the type.
 func articleDeployment(d *dbv1alpha1.DatabaseManager) *appsv1.Deployment {
 	labels := map[string]string{"app": string(d.Spec.Dbtype)}
 	return &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Name: d.Name, OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(d, schema.GroupVersionKind{Group: dbv1alpha1.GroupName, Version: "v1alpha1", Kind: "DatabaseManager"})}},
+		ObjectMeta: metav1.ObjectMeta{Name: d.Name, OwnerReferences: ownerReference(d)},
 		Spec: appsv1.DeploymentSpec{
 			Replicas: d.Spec.Replicas,
 			Selector: &metav1.LabelSelector{MatchLabels: labels},
@@ -47,11 +48,12 @@ func articleDeployment(d *dbv1alpha1.DatabaseManager) *appsv1.Deployment {
 	}
 }
 
-// Bug 1: it looks for the Deployment under spec.deploymentName, and makes it under the object's own name.
+// Bug 1: it looks for the Deployment under spec.deploymentName, and creates it under the object's own name.
 func TestBugTwoNames(t *testing.T) {
-	w := newWorld(t)
-	d := w.make("example-mysql", func(s *dbv1alpha1.DatabaseManagerSpec) { s.DeploymentName = "mysql" })
-	deployments := w.client.AppsV1().Deployments(w.namespace)
+	t.Parallel()
+	e := newEnv(t)
+	d := e.create("example-mysql", func(s *dbv1alpha1.DatabaseManagerSpec) { s.DeploymentName = "mysql" })
+	deployments := e.deployments
 	articleSync := func() error {
 		_, err := deployments.Get(t.Context(), d.Spec.DeploymentName, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
@@ -74,12 +76,12 @@ func TestBugTwoNames(t *testing.T) {
 	if err := deployments.Delete(t.Context(), "example-mysql", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	w.run(w.config)
-	w.untilReady("example-mysql", reasonReplicasReady)
-	w.deployment("mysql")
+	e.run(e.config)
+	e.untilReady("example-mysql", rollout.ReasonReplicasReady)
+	e.deployment("mysql")
 }
 
-// Bug 2: a key whose sync failed is not put back.
+// Bug 2: a key whose sync failed is not added again.
 func TestBugFailedKeyIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]())
@@ -97,7 +99,7 @@ func TestBugFailedKeyIsLost(t *testing.T) {
 		c.syncHandler = func(_ context.Context, _ cache.ObjectName) error {
 			failures++
 			if failures <= 3 {
-				return errors.New("made to fail")
+				return errors.New("fails")
 			}
 			return nil
 		}
@@ -130,7 +132,7 @@ func TestBugShuttingDown(t *testing.T) {
 			t.Error("ours: the worker does not end")
 		}
 
-		// Run as a whole: it returns when all workers have, with what they had in hand done.
+		// Run as a whole: it returns when all workers have, after they have finished their keys.
 		c, stop := fakeController(t)
 		done := false
 		c.syncHandler = func(context.Context, cache.ObjectName) error {
@@ -150,7 +152,10 @@ func TestBugShuttingDown(t *testing.T) {
 // Bug 4: it waits for one cache and reads from two.
 func TestBugOneCacheWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &dbv1alpha1.DatabaseManager{ObjectMeta: metav1.ObjectMeta{Namespace: "x", Name: "example", UID: "1"}, Spec: dbv1alpha1.DatabaseManagerSpec{Dbtype: dbv1alpha1.MySQL, DeploymentName: "db"}}
+		d := &dbv1alpha1.DatabaseManager{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "x", Name: "example", UID: "1"},
+			Spec:       dbv1alpha1.DatabaseManagerSpec{Dbtype: dbv1alpha1.MySQL, DeploymentName: "db"},
+		}
 		existing := articleDeployment(d)
 		existing.Name, existing.Namespace, existing.Labels = "db", "x", map[string]string{managedByLabel: fieldManager}
 		client, databases := kubefake.NewClientset(existing), fake.NewClientset(d)
@@ -179,25 +184,26 @@ func TestBugOneCacheWaitedFor(t *testing.T) {
 	})
 }
 
-// Bug 5: the selector is the same for all databases of a type. Ours: TestFiftyOfAType.
+// Bug 5: the selector is the same for all databases of a type. Ours: TestDatabasesOfOneTypeAreSeparate.
 func TestBugSharedSelector(t *testing.T) {
-	w := newWorld(t)
+	t.Parallel()
+	e := newEnv(t)
 	for _, name := range []string{"one", "two"} {
-		d := w.make(name, func(s *dbv1alpha1.DatabaseManagerSpec) { s.DeploymentName = name })
-		got(w.client.AppsV1().Deployments(w.namespace).Create(t.Context(), articleDeployment(d), metav1.CreateOptions{}))(w)
+		d := e.create(name, func(s *dbv1alpha1.DatabaseManagerSpec) { s.DeploymentName = name })
+		testkit.Must(e.deployments.Create(t.Context(), articleDeployment(d), metav1.CreateOptions{}))(e)
 	}
-	until(w, "article: two pods by one Deployment's selector", func(ctx context.Context) (*corev1.PodList, error) {
-		return w.client.CoreV1().Pods(w.namespace).List(ctx, metav1.ListOptions{LabelSelector: "app=mysql"})
+	until(e, "article: two pods by one Deployment's selector", func(ctx context.Context) (*corev1.PodList, error) {
+		return e.pods.List(ctx, metav1.ListOptions{LabelSelector: "app=mysql"})
 	}, func(pods *corev1.PodList) bool {
 		return len(pods.Items) == 2 && strings.Split(pods.Items[0].Name, "-")[0] != strings.Split(pods.Items[1].Name, "-")[0]
 	})
 	// When a Deployment goes and leaves its pods behind, another that selects them takes them over.
 	orphan := metav1.DeletePropagationOrphan
-	if err := w.client.AppsV1().Deployments(w.namespace).Delete(t.Context(), "one", metav1.DeleteOptions{PropagationPolicy: &orphan}); err != nil {
+	if err := e.deployments.Delete(t.Context(), "one", metav1.DeleteOptions{PropagationPolicy: &orphan}); err != nil {
 		t.Fatal(err)
 	}
-	until(w, "article: two has taken over the ReplicaSet of one", func(ctx context.Context) (*appsv1.ReplicaSetList, error) {
-		return w.client.AppsV1().ReplicaSets(w.namespace).List(ctx, metav1.ListOptions{})
+	until(e, "article: two has taken over the ReplicaSet of one", func(ctx context.Context) (*appsv1.ReplicaSetList, error) {
+		return e.client.AppsV1().ReplicaSets(e.namespace).List(ctx, metav1.ListOptions{})
 	}, func(sets *appsv1.ReplicaSetList) bool {
 		for _, set := range sets.Items {
 			if owner := metav1.GetControllerOf(&set); strings.HasPrefix(set.Name, "one-") && owner != nil && owner.Name == "two" {
@@ -208,31 +214,34 @@ func TestBugSharedSelector(t *testing.T) {
 	})
 }
 
-// Bug 6: the status is written with Update. Ours: TestLife reads it back.
+// Bug 6: the status is written with Update. Ours: TestChildrenFollowTheirOwnerThroughItsLife reads it back.
 func TestBugStatusThroughUpdate(t *testing.T) {
-	w := newWorld(t)
-	d := w.make("example")
+	t.Parallel()
+	e := newEnv(t)
+	d := e.create("example")
 	d.Status.AvailableReplicas = 1
-	d = got(w.databases.Update(t.Context(), d, metav1.UpdateOptions{}))(w)
+	d = testkit.Must(e.databases.Update(t.Context(), d, metav1.UpdateOptions{}))(e)
 	if d.Status.AvailableReplicas != 0 {
 		t.Errorf("article: Update has stored availableReplicas %d", d.Status.AvailableReplicas)
 	}
 }
 
-// Bug 7: to change one field it updates the whole object to what it would make today. Ours: TestForeignFields.
+// Bug 7: to change one field it updates the whole object to what it would make today. Ours: TestFieldsOfOthersStay.
 func TestBugBlindUpdate(t *testing.T) {
-	w := newWorld(t)
-	d := w.make("example")
-	deployments := w.client.AppsV1().Deployments(w.namespace)
-	got(deployments.Create(t.Context(), articleDeployment(d), metav1.CreateOptions{}))(w)
-	got(deployments.Patch(t.Context(), "example", types.StrategicMergePatchType, []byte(`{
+	t.Parallel()
+	e := newEnv(t)
+	d := e.create("example")
+	deployments := e.deployments
+	testkit.Must(deployments.Create(t.Context(), articleDeployment(d), metav1.CreateOptions{}))(e)
+	testkit.Must(deployments.Patch(t.Context(), "example", types.StrategicMergePatchType, []byte(`{
 		"metadata": {"annotations": {"somebody": "else"}},
-		"spec": {"template": {"spec": {"containers": [{"name": "exporter", "image": "exporter:1.0.0"}]}}}}`), metav1.PatchOptions{}))(w)
+		"spec": {"template": {"spec": {"containers": [{"name": "exporter", "image": "exporter:1.0.0"}]}}}}`), metav1.PatchOptions{}))(e)
 	changed := articleDeployment(d)
 	changed.Spec.Replicas = new(int32(2))
-	after := got(deployments.Update(t.Context(), changed, metav1.UpdateOptions{}))(w)
+	after := testkit.Must(deployments.Update(t.Context(), changed, metav1.UpdateOptions{}))(e)
 	if after.Annotations["somebody"] != "" || len(after.Spec.Template.Spec.Containers) != 1 {
-		t.Errorf("article: what others have set is still there: %v, %d containers", after.Annotations, len(after.Spec.Template.Spec.Containers))
+		t.Errorf("article: the fields of others are still there: %v, %d containers",
+			after.Annotations, len(after.Spec.Template.Spec.Containers))
 	}
 }
 
@@ -254,7 +263,8 @@ func TestBugEveryEventRateLimited(t *testing.T) {
 		return time.Since(start)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		if took := last(func(queue workqueue.TypedRateLimitingInterface[string], key string) { queue.AddRateLimited(key) }); took < 89*time.Second || took > 91*time.Second {
+		took := last(func(queue workqueue.TypedRateLimitingInterface[string], key string) { queue.AddRateLimited(key) })
+		if took < 89*time.Second || took > 91*time.Second {
 			t.Errorf("article: the last of %d objects is reached after %s, want about 90s", objects, took)
 		}
 		if took := last(func(queue workqueue.TypedRateLimitingInterface[string], key string) { queue.Add(key) }); took != 0 {

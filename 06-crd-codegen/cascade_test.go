@@ -13,7 +13,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
@@ -21,6 +20,8 @@ import (
 
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned"
+	"example.com/client-go-workbook/internal/rollout"
+	"example.com/client-go-workbook/internal/testkit"
 )
 
 // cascades are the ways to delete a DatabaseManager after which its children are to be there.
@@ -62,7 +63,7 @@ func (g *gate) set(open bool) {
 func (g *gate) wrap(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(request *http.Request) (*http.Response, error) {
+		return testkit.RoundTripper(func(request *http.Request) (*http.Response, error) {
 			response, err := next.RoundTrip(request)
 			if err == nil && request.URL.Query().Get("watch") != "" && strings.HasSuffix(request.URL.Path, "/"+g.resource) {
 				response.Body = &gatedBody{response.Body, g, request.Context()}
@@ -101,71 +102,71 @@ func (b *gatedBody) Read(p []byte) (int, error) {
 
 // garbageCollected waits until the garbage collector has dealt with children of an owner that is gone: until one more,
 // which the controller knows nothing of, is deleted.
-func (w *world) garbageCollected(owner *dbv1alpha1.DatabaseManager) {
-	w.Helper()
-	got(w.client.CoreV1().ConfigMaps(w.namespace).Create(w.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+func (e *env) garbageCollected(owner *dbv1alpha1.DatabaseManager) {
+	e.Helper()
+	testkit.Must(e.client.CoreV1().ConfigMaps(e.namespace).Create(e.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 		Name:            "child-of-" + owner.Name,
-		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner, schema.FromAPIVersionAndKind(dbv1alpha1.GroupVersion.String(), "DatabaseManager"))},
-	}}, metav1.CreateOptions{}))(w)
-	untilGone(w, "a child without an owner", w.client.CoreV1().ConfigMaps(w.namespace).Get, "child-of-"+owner.Name)
+		OwnerReferences: ownerReference(owner),
+	}}, metav1.CreateOptions{}))(e)
+	untilGone(e, "a child without an owner", e.client.CoreV1().ConfigMaps(e.namespace).Get, "child-of-"+owner.Name)
 }
 
 // childrenOfDB returns the four children of the Deployment db by kind and UID, without those that are gone or going.
-func (w *world) childrenOfDB() map[string]types.UID {
-	w.Helper()
+func (e *env) childrenOfDB() map[string]types.UID {
+	e.Helper()
 	uids := map[string]types.UID{}
 	add := func(kind string, child metav1.Object, err error) {
 		if err == nil && child.GetDeletionTimestamp() == nil {
 			uids[kind] = child.GetUID()
 		}
 	}
-	deployment, err := w.client.AppsV1().Deployments(w.namespace).Get(w.Context(), "db", metav1.GetOptions{})
+	deployment, err := e.deployments.Get(e.Context(), "db", metav1.GetOptions{})
 	add("Deployment", deployment, err)
-	service, err := w.client.CoreV1().Services(w.namespace).Get(w.Context(), "db", metav1.GetOptions{})
+	service, err := e.services.Get(e.Context(), "db", metav1.GetOptions{})
 	add("Service", service, err)
-	secret, err := w.client.CoreV1().Secrets(w.namespace).Get(w.Context(), "db-root", metav1.GetOptions{})
+	secret, err := e.secrets.Get(e.Context(), "db-root", metav1.GetOptions{})
 	add("Secret", secret, err)
-	claim, err := w.client.CoreV1().PersistentVolumeClaims(w.namespace).Get(w.Context(), "db-data", metav1.GetOptions{})
+	claim, err := e.claims.Get(e.Context(), "db-data", metav1.GetOptions{})
 	add("PersistentVolumeClaim", claim, err)
 	return uids
 }
 
-// TestCascade deletes a DatabaseManager so that its children must stay. The controller is awake all the time, and does
-// not know of the deletion: what its watch of DatabaseManagers brings is held until the garbage collector is done.
-func TestCascade(t *testing.T) {
+// TestChildrenThatMustStaySurviveEachCascade deletes a DatabaseManager so that its children must stay. The controller runs,
+// and does not know of the deletion: the events of its watch of DatabaseManagers are held until the garbage collector is done.
+func TestChildrenThatMustStaySurviveEachCascade(t *testing.T) {
 	for name, test := range cascades {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			e := newEnv(t)
 			watch := newGate("databasemanagers")
-			c, resync := w.inside(watch.wrap(w.config))
-			d := w.make("example", func(s *dbv1alpha1.DatabaseManagerSpec) {
+			c := e.startController(watch.wrap(e.config))
+			d := e.create("example", func(s *dbv1alpha1.DatabaseManagerSpec) {
 				s.StorageSize, s.DeletionPolicy, s.Replicas = new(resource.MustParse("1Gi")), test.policy, new(int32(0))
 			})
-			w.untilReady("example", reasonScaledToZero)
-			w.quiet(c, &requests{})
-			before := w.childrenOfDB()
+			e.untilReady("example", rollout.ReasonScaledToZero)
+			e.quiet(c, &requests{})
+			before := e.childrenOfDB()
 			if len(before) != 4 {
 				t.Fatalf("children %v", before)
 			}
 
 			watch.set(false)
-			if err := w.databases.Delete(t.Context(), "example", metav1.DeleteOptions{PropagationPolicy: &test.propagation}); err != nil {
+			if err := e.databases.Delete(t.Context(), "example", metav1.DeleteOptions{PropagationPolicy: &test.propagation}); err != nil {
 				t.Fatal(err)
 			}
 			if test.policy == dbv1alpha1.DeletionPolicyDelete {
-				untilGone(w, "the DatabaseManager", w.databases.Get, "example")
+				untilGone(e, "the DatabaseManager", e.databases.Get, "example")
 			} else { // our finalizer holds it; the others' are gone when the garbage collector is done
-				until(w, "the garbage collector is done", get(w.databases.Get, "example"), func(d *dbv1alpha1.DatabaseManager) bool {
+				until(e, "the garbage collector is done", get(e.databases.Get, "example"), func(d *dbv1alpha1.DatabaseManager) bool {
 					return d.DeletionTimestamp != nil && len(d.Finalizers) == 1
 				})
 			}
-			resync() // and once more, if no event has woken it
+			c.resync(e) // and once more, if no event has woken it
 			watch.set(true)
-			untilGone(w, "the DatabaseManager", w.databases.Get, "example")
-			w.garbageCollected(d)
+			untilGone(e, "the DatabaseManager", e.databases.Get, "example")
+			e.garbageCollected(d)
 			for kind, uid := range before {
-				if now := w.childrenOfDB()[kind]; now != uid {
+				if now := e.childrenOfDB()[kind]; now != uid {
 					t.Errorf("%s: UID was %s, is %q", kind, uid, now)
 				}
 			}
@@ -173,23 +174,23 @@ func TestCascade(t *testing.T) {
 	}
 }
 
-// TestPolicyChangedBeforeTheEnd changes the deletionPolicy while the controller is stopped after the first of its
+// TestDeletionPolicyChangedJustBeforeADeletion changes the deletionPolicy while the controller is stopped after the first of its
 // writes for it, and deletes the object then. The next controller carries the change through.
-func TestPolicyChangedBeforeTheEnd(t *testing.T) {
+func TestDeletionPolicyChangedJustBeforeADeletion(t *testing.T) {
 	for from, to := range map[dbv1alpha1.DeletionPolicy]dbv1alpha1.DeletionPolicy{
 		dbv1alpha1.DeletionPolicyDelete: dbv1alpha1.DeletionPolicyRetain,
 		dbv1alpha1.DeletionPolicyRetain: dbv1alpha1.DeletionPolicyDelete,
 	} {
 		t.Run(fmt.Sprintf("%s to %s", from, to), func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			e := newEnv(t)
 			// After the change one write gets through: the finalizer, or a Secret with an owner reference.
 			var mu sync.Mutex
 			left := -1
 			spent := make(chan struct{})
-			config := rest.CopyConfig(w.config)
+			config := rest.CopyConfig(e.config)
 			config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-				return roundTripper(func(request *http.Request) (*http.Response, error) {
+				return testkit.RoundTripper(func(request *http.Request) (*http.Response, error) {
 					mu.Lock()
 					defer mu.Unlock()
 					if request.Method == http.MethodGet || left < 0 || strings.HasSuffix(request.URL.Path, "/events") {
@@ -207,34 +208,32 @@ func TestPolicyChangedBeforeTheEnd(t *testing.T) {
 					return next.RoundTrip(request)
 				})
 			})
-			_, stop := w.run(config)
-			d := w.make("example", func(s *dbv1alpha1.DatabaseManagerSpec) {
+			_, stop := e.run(config)
+			d := e.create("example", func(s *dbv1alpha1.DatabaseManagerSpec) {
 				s.StorageSize, s.DeletionPolicy, s.Replicas = new(resource.MustParse("1Gi")), from, new(int32(0))
 			})
-			w.untilReady("example", reasonScaledToZero)
-			before := w.childrenOfDB()
+			e.untilReady("example", rollout.ReasonScaledToZero)
+			before := e.childrenOfDB()
 			mu.Lock()
 			left = 1
 			mu.Unlock()
-			got(w.databases.Patch(t.Context(), "example", types.MergePatchType, fmt.Appendf(nil, `{"spec": {"deletionPolicy": %q}}`, to), metav1.PatchOptions{}))(w)
+			e.patch("example", fmt.Sprintf(`{"spec": {"deletionPolicy": %q}}`, to))
 			select {
 			case <-spent:
 			case <-time.After(time.Minute):
 				t.Fatal("no second write")
 			}
 			stop()
-			if err := w.databases.Delete(t.Context(), "example", metav1.DeleteOptions{}); err != nil {
-				t.Fatal(err)
-			}
-			w.run(w.config)
-			untilGone(w, "the DatabaseManager", w.databases.Get, "example")
-			w.garbageCollected(d)
+			e.delete("example")
+			e.run(e.config)
+			untilGone(e, "the DatabaseManager", e.databases.Get, "example")
+			e.garbageCollected(d)
 			if to == dbv1alpha1.DeletionPolicyDelete {
-				until(w, "the children are gone", func(context.Context) (int, error) { return len(w.childrenOfDB()), nil }, func(n int) bool { return n == 0 })
+				testkit.Await(t, "the end of the children", func() bool { return len(e.childrenOfDB()) == 0 })
 				return
 			}
 			for kind, uid := range before {
-				if now := w.childrenOfDB()[kind]; now != uid {
+				if now := e.childrenOfDB()[kind]; now != uid {
 					t.Errorf("%s: UID was %s, is %q", kind, uid, now)
 				}
 			}
@@ -253,12 +252,13 @@ func BenchmarkCascade(b *testing.B) {
 			watch.delay = 200 * time.Millisecond
 			config := watch.wrap(bench.config)
 			for range b.N {
-				made := bench.make(1, databases, func(s *dbv1alpha1.DatabaseManagerSpec) {
+				made := bench.create(1, databases, func(s *dbv1alpha1.DatabaseManagerSpec) {
 					s.DeletionPolicy, s.StorageSize = test.policy, new(resource.MustParse("1Gi"))
 				})
 				namespace := made[0].Namespace
 				output := &counter{words: map[string]int{}}
-				_, stop := startController(b, kubernetes.NewForConfigOrDie(config), versioned.NewForConfigOrDie(config), namespace, benchWorkers, output)
+				client, coolops := kubernetes.NewForConfigOrDie(config), versioned.NewForConfigOrDie(config)
+				_, stop := startController(b, client, coolops, namespace, benchWorkers, output)
 				until := func(what string, met func(ctx context.Context) (bool, error)) {
 					if err := wait.PollUntilContextTimeout(b.Context(), 100*time.Millisecond, 10*time.Minute, true, met); err != nil {
 						b.Fatalf("%s: %v", what, err)
@@ -266,24 +266,23 @@ func BenchmarkCascade(b *testing.B) {
 				}
 				until("all children", func(context.Context) (bool, error) { return output.count("CREATED") >= 4*databases, nil })
 				before := bench.childUIDs(namespace)
-				client := bench.databases.CoolopsV1alpha1().DatabaseManagers(namespace)
+				owners := bench.databases.CoolopsV1alpha1().DatabaseManagers(namespace)
 				bench.each(len(made), func(i int) error {
-					return client.Delete(b.Context(), made[i].Name, metav1.DeleteOptions{PropagationPolicy: &test.propagation})
+					return owners.Delete(b.Context(), made[i].Name, metav1.DeleteOptions{PropagationPolicy: &test.propagation})
 				})
 				until("all DatabaseManagers gone", func(ctx context.Context) (bool, error) {
-					left, err := client.List(ctx, metav1.ListOptions{})
+					left, err := owners.List(ctx, metav1.ListOptions{})
 					return err == nil && len(left.Items) == 0, err
 				})
 				stop()
 				// The garbage collector works in order of what it learns: when this one is deleted, the others would be.
-				sentinel := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "sentinel", OwnerReferences: []metav1.OwnerReference{
-					*metav1.NewControllerRef(made[0], schema.FromAPIVersionAndKind(dbv1alpha1.GroupVersion.String(), "DatabaseManager")),
-				}}}
+				sentinel := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "sentinel", OwnerReferences: ownerReference(made[0])}}
 				if _, err := bench.client.CoreV1().ConfigMaps(namespace).Create(b.Context(), sentinel, metav1.CreateOptions{}); err != nil {
 					b.Fatal(err)
 				}
 				until("the garbage collector", func(ctx context.Context) (bool, error) {
-					configMaps, err := bench.client.CoreV1().ConfigMaps(namespace).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=sentinel"})
+					options := metav1.ListOptions{FieldSelector: "metadata.name=sentinel"}
+					configMaps, err := bench.client.CoreV1().ConfigMaps(namespace).List(ctx, options)
 					return err == nil && len(configMaps.Items) == 0, err
 				})
 				after := bench.childUIDs(namespace)

@@ -1,3 +1,6 @@
+// children.go: which children a DatabaseManager has, and their desired state.
+// Before: reconcile.go. Next: child.go.
+
 package main
 
 import (
@@ -16,10 +19,31 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
+	"example.com/client-go-workbook/internal/ssa"
 )
 
-// fieldManager is the name under which the server remembers which fields are this controller's.
-const fieldManager = "databasemanager-controller"
+// childrenOf returns the kinds of children, in the order in which they are created: pods cannot start without the
+// Secret and the claim. Creating, watching and releasing them follow from this list. One more kind is one more entry
+// here, and its permissions in rbac.yaml.
+func (c *Controller) childrenOf(clientset kubernetes.Interface, factory informers.SharedInformerFactory) []child {
+	core, apps := factory.Core().V1(), factory.Apps().V1()
+	return []child{
+		newChild(c, "Secret", secretSuffix, core.Secrets().TypedInformer(),
+			clientset.CoreV1().Secrets, corev1ac.ExtractSecret, desiredSecret, ssa.Apply),
+		newChild(c, "PersistentVolumeClaim", claimSuffix, core.PersistentVolumeClaims().TypedInformer(),
+			clientset.CoreV1().PersistentVolumeClaims, corev1ac.ExtractPersistentVolumeClaim, desiredClaim, ssa.Apply),
+		newChild(c, "Deployment", "", apps.Deployments().TypedInformer(),
+			clientset.AppsV1().Deployments, appsv1ac.ExtractDeployment, desiredDeployment, ssa.ApplyOrReplace),
+		newChild(c, "Service", "", core.Services().TypedInformer(),
+			clientset.CoreV1().Services, corev1ac.ExtractService, desiredService, ssa.ApplyOrReplace),
+	}
+}
+
+// A child's name is spec.deploymentName with one of these suffixes, or without.
+const (
+	secretSuffix = "-root"
+	claimSuffix  = "-data"
+)
 
 const (
 	managedByLabel = "app.kubernetes.io/managed-by"
@@ -27,71 +51,8 @@ const (
 	databaseLabel = "coolops.cn/databasemanager"
 )
 
-// The names of the children are that of the Deployment with these suffixes.
-const (
-	secretSuffix = "-root"
-	claimSuffix  = "-data"
-)
-
-// system is what the controller has to know about a database system.
-type system struct {
-	version     string // if the spec names none; changing it rolls out every database that relies on it
-	passwordVar string // environment variable with the root password
-}
-
-var systems = map[dbv1alpha1.DatabaseType]system{
-	dbv1alpha1.MySQL:   {version: "8.4.6", passwordVar: "MYSQL_ROOT_PASSWORD"},
-	dbv1alpha1.MariaDB: {version: "11.8.3", passwordVar: "MARIADB_ROOT_PASSWORD"},
-}
-
-// port is the TCP port of both systems.
-const port = 3306
-
-// childrenOf returns the kinds of children, in the order in which they are created: pods cannot start without the
-// Secret and the claim. Creating, watching and releasing them follow from this list. A kind more is one more entry here,
-// and its permissions in rbac.yaml.
-func childrenOf(client kubernetes.Interface, factory informers.SharedInformerFactory) []child {
-	core, apps := client.CoreV1(), client.AppsV1()
-	coreInformers, appsInformers := factory.Core().V1(), factory.Apps().V1()
-	return []child{
-		newChild("Secret", secretSuffix, coreInformers.Secrets().TypedInformer(), core.Secrets, corev1ac.ExtractSecret, desiredSecret, nil),
-		newChild("PersistentVolumeClaim", claimSuffix, coreInformers.PersistentVolumeClaims().TypedInformer(), core.PersistentVolumeClaims, corev1ac.ExtractPersistentVolumeClaim, desiredClaim, nil),
-		newChild("Deployment", "", appsInformers.Deployments().TypedInformer(), apps.Deployments, appsv1ac.ExtractDeployment, desiredDeployment, deploymentWithSpec),
-		newChild("Service", "", coreInformers.Services().TypedInformer(), core.Services, corev1ac.ExtractService, desiredService, serviceWithSpec),
-	}
-}
-
-func selectorOf(d *dbv1alpha1.DatabaseManager) map[string]string {
-	return map[string]string{databaseLabel: string(d.UID)}
-}
-
-func labelsOf(d *dbv1alpha1.DatabaseManager) map[string]string {
-	return map[string]string{
-		databaseLabel:            string(d.UID),
-		managedByLabel:           fieldManager,
-		"app.kubernetes.io/name": string(d.Spec.Dbtype),
-	}
-}
-
-// ownersOf returns the owner reference of a DatabaseManager's children: with it the garbage collector deletes them when
-// their owner is gone. With deletionPolicy Retain they have none from the beginning, because with `kubectl delete
-// --cascade=foreground` the garbage collector deletes them before their owner, and does not wait for finalizers.
-func ownersOf(d *dbv1alpha1.DatabaseManager) []*metav1ac.OwnerReferenceApplyConfiguration {
-	if d.Spec.DeletionPolicy == dbv1alpha1.DeletionPolicyRetain || slices.Contains(d.Finalizers, metav1.FinalizerOrphanDependents) {
-		return nil
-	}
-	return []*metav1ac.OwnerReferenceApplyConfiguration{
-		metav1ac.OwnerReference().
-			WithAPIVersion(dbv1alpha1.GroupVersion.String()). // d.APIVersion is empty: typed objects come without
-			WithKind("DatabaseManager").
-			WithName(d.Name).
-			WithUID(d.UID).
-			WithController(true),
-	}
-}
-
-// desiredSecret is the Secret with the root password: a random one when there is no Secret yet, and later always the
-// one that's in it. It is immutable, so that the API server keeps the promise that it is never rewritten, to us too.
+// desiredSecret is the Secret with the root password: a random one if there is no Secret yet, and else the existing one.
+// It is immutable: the API server then rejects every change of the password, also one by a mistake of this controller.
 func desiredSecret(d *dbv1alpha1.DatabaseManager, existing *corev1.Secret) *corev1ac.SecretApplyConfiguration {
 	password := []byte(rand.Text())
 	if existing != nil && existing.Data["password"] != nil {
@@ -120,8 +81,8 @@ func desiredClaim(d *dbv1alpha1.DatabaseManager, _ *corev1.PersistentVolumeClaim
 }
 
 // desiredService is the Service. It is headless: its name stands for the pods themselves, since each has a database of
-// its own, and an address that leads to any of them would be of no use. It also spares the API server the search for
-// such an address, which counts all that are taken for each new one.
+// its own, and an address that leads to any of them would be of no use. It also saves the API server the search for
+// a free address: for each new Service it counts all allocated ones.
 func desiredService(d *dbv1alpha1.DatabaseManager, _ *corev1.Service) *corev1ac.ServiceApplyConfiguration {
 	return corev1ac.Service(d.Spec.DeploymentName, d.Namespace).
 		WithLabels(labelsOf(d)).
@@ -138,10 +99,10 @@ func desiredService(d *dbv1alpha1.DatabaseManager, _ *corev1.Service) *corev1ac.
 
 // desiredDeployment is the Deployment. The pods are what the Pod Security level "restricted" accepts.
 func desiredDeployment(d *dbv1alpha1.DatabaseManager, _ *appsv1.Deployment) *appsv1ac.DeploymentApplyConfiguration {
-	system := systems[d.Spec.Dbtype]
+	engine := engines[d.Spec.Dbtype]
 	version := d.Spec.Version
 	if version == "" {
-		version = system.version
+		version = engine.version
 	}
 	data := corev1ac.Volume().WithName("data")
 	if d.Spec.StorageSize != nil {
@@ -154,15 +115,18 @@ func desiredDeployment(d *dbv1alpha1.DatabaseManager, _ *appsv1.Deployment) *app
 	container := corev1ac.Container().
 		WithName(string(d.Spec.Dbtype)).
 		WithImage(string(d.Spec.Dbtype) + ":" + version).
-		WithEnv(corev1ac.EnvVar().WithName(system.passwordVar).WithValueFrom(corev1ac.EnvVarSource().
+		WithEnv(corev1ac.EnvVar().WithName(engine.passwordVar).WithValueFrom(corev1ac.EnvVarSource().
 			WithSecretKeyRef(corev1ac.SecretKeySelector().WithName(d.Spec.DeploymentName + secretSuffix).WithKey("password")))).
 		WithPorts(corev1ac.ContainerPort().WithName("database").WithContainerPort(port).WithProtocol(corev1.ProtocolTCP)).
-		// The first start makes the database and may take minutes, in which the other probes wait.
+		// The first start creates the database and may take minutes, in which the other probes wait.
 		WithStartupProbe(corev1ac.Probe().WithTCPSocket(listens).WithPeriodSeconds(5).WithFailureThreshold(60)).
 		WithReadinessProbe(corev1ac.Probe().WithTCPSocket(listens).WithPeriodSeconds(5)).
 		WithLivenessProbe(corev1ac.Probe().WithTCPSocket(listens).WithPeriodSeconds(20)).
 		WithResources(corev1ac.ResourceRequirements().
-			WithRequests(corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("512Mi")}).
+			WithRequests(corev1.ResourceList{
+				corev1.ResourceCPU:    resource.MustParse("100m"),
+				corev1.ResourceMemory: resource.MustParse("512Mi"),
+			}).
 			WithLimits(corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi")})).
 		WithSecurityContext(corev1ac.SecurityContext().
 			WithAllowPrivilegeEscalation(false).
@@ -175,7 +139,7 @@ func desiredDeployment(d *dbv1alpha1.DatabaseManager, _ *appsv1.Deployment) *app
 		WithSpec(appsv1ac.DeploymentSpec().
 			WithReplicas(replicasOf(d)).
 			WithSelector(metav1ac.LabelSelector().WithMatchLabels(selectorOf(d))).
-			// The new server can't have the volume before the old one has let go of it.
+			// The new server cannot use the volume as long as the old one uses it.
 			WithStrategy(appsv1ac.DeploymentStrategy().WithType(appsv1.RecreateDeploymentStrategyType)).
 			WithTemplate(corev1ac.PodTemplateSpec().
 				WithLabels(labelsOf(d)).
@@ -188,16 +152,35 @@ func desiredDeployment(d *dbv1alpha1.DatabaseManager, _ *appsv1.Deployment) *app
 					WithVolumes(data))))
 }
 
-func deploymentWithSpec(existing *appsv1.Deployment, desired *appsv1ac.DeploymentApplyConfiguration) (*appsv1.Deployment, error) {
-	existing = existing.DeepCopy()
-	existing.Spec = appsv1.DeploymentSpec{}
-	return existing, convert(desired.Spec, &existing.Spec)
+func selectorOf(d *dbv1alpha1.DatabaseManager) map[string]string {
+	return map[string]string{databaseLabel: string(d.UID)}
 }
 
-func serviceWithSpec(existing *corev1.Service, desired *corev1ac.ServiceApplyConfiguration) (*corev1.Service, error) {
-	existing = existing.DeepCopy()
-	existing.Spec = corev1.ServiceSpec{}
-	return existing, convert(desired.Spec, &existing.Spec)
+func labelsOf(d *dbv1alpha1.DatabaseManager) map[string]string {
+	return map[string]string{
+		databaseLabel:            string(d.UID),
+		managedByLabel:           fieldManager,
+		"app.kubernetes.io/name": string(d.Spec.Dbtype),
+	}
+}
+
+// ownersOf returns the owner reference of a DatabaseManager's children: with it the garbage collector deletes them when
+// their owner is gone. With deletionPolicy Retain they have none from the beginning, because with `kubectl delete
+// --cascade=foreground` the garbage collector deletes them before their owner, and does not wait for finalizers.
+//
+// release.go relies on it, too: with the finalizer OrphanDependents, which `--cascade=orphan` sets, there is none either.
+func ownersOf(d *dbv1alpha1.DatabaseManager) []*metav1ac.OwnerReferenceApplyConfiguration {
+	if d.Spec.DeletionPolicy == dbv1alpha1.DeletionPolicyRetain || slices.Contains(d.Finalizers, metav1.FinalizerOrphanDependents) {
+		return nil
+	}
+	return []*metav1ac.OwnerReferenceApplyConfiguration{
+		metav1ac.OwnerReference().
+			WithAPIVersion(dbv1alpha1.GroupVersion.String()). // d.APIVersion is empty: typed objects come without
+			WithKind("DatabaseManager").
+			WithName(d.Name).
+			WithUID(d.UID).
+			WithController(true),
+	}
 }
 
 func replicasOf(d *dbv1alpha1.DatabaseManager) int32 {
@@ -206,3 +189,17 @@ func replicasOf(d *dbv1alpha1.DatabaseManager) int32 {
 	}
 	return *d.Spec.Replicas
 }
+
+// engine is what the controller has to know about a type of database.
+type engine struct {
+	version     string // if the spec names none; changing it rolls out every database that relies on it
+	passwordVar string // environment variable with the root password
+}
+
+var engines = map[dbv1alpha1.DatabaseType]engine{
+	dbv1alpha1.MySQL:   {version: "8.4.6", passwordVar: "MYSQL_ROOT_PASSWORD"},
+	dbv1alpha1.MariaDB: {version: "11.8.3", passwordVar: "MARIADB_ROOT_PASSWORD"},
+}
+
+// port is the TCP port of both engines.
+const port = 3306

@@ -1,3 +1,6 @@
+// controller.go: what the controller consists of, and what becomes of a key after its sync.
+// Before: informer.go. Next: worker.go.
+
 package main
 
 import (
@@ -22,36 +25,34 @@ import (
 	"example.com/client-go-workbook/internal/consistency"
 	"example.com/client-go-workbook/internal/program"
 	"example.com/client-go-workbook/internal/retryqueue"
+	"example.com/client-go-workbook/internal/rollout"
 )
 
-// Controller makes what each DatabaseManager asks for, and keeps it so.
+// Controller keeps the children of each DatabaseManager in their desired state.
 type Controller struct {
-	databases        versioned.Interface // for writing; what it reads is in the stores
+	databases        versioned.Interface // for writes; it reads from the stores
 	databaseLister   dblisters.DatabaseManagerLister
+	databaseIndexer  cache.TypedIndexer[*dbv1alpha1.DatabaseManager]
 	deploymentLister appslisters.DeploymentLister
+	pods             *rollout.Pods
 	children         []child
-	pods             cache.TypedIndexer[*corev1.Pod]
 	consistency      *consistency.Store
-	databaseStore    cache.Store
 	queue            *retryqueue.Queue
 	informers        []cache.SharedInformer
-	hasSynced        []cache.DoneChecker // done when the handlers that fill the queue have seen the first lists
-
-	syncHandler  func(context.Context, cache.ObjectName) error // reconcile
-	staleBackoff workqueue.TypedRateLimiter[cache.ObjectName]
-	slowRetry    time.Duration // for what a person must mend elsewhere
-	drainFor     time.Duration
-	recorder     record.EventRecorder
-	out          *program.Printer
+	hasSynced        []cache.DoneChecker // done when the handlers have seen all objects of the first lists
+	syncHandler      func(context.Context, cache.ObjectName) error
+	staleBackoff     workqueue.TypedRateLimiter[cache.ObjectName]
+	drainFor         time.Duration
+	recorder         record.EventRecorder
+	out              *program.Printer
 
 	processing atomic.Int32 // keys that workers hold now
 	syncs      atomic.Int64
-	writes     atomic.Int64
 }
 
 // NewController returns a controller whose informers are still to be started.
 func NewController(
-	client kubernetes.Interface,
+	clientset kubernetes.Interface,
 	databases versioned.Interface,
 	childInformers informers.SharedInformerFactory,
 	databaseInformers dbinformers.SharedInformerFactory,
@@ -63,39 +64,42 @@ func NewController(
 	c := &Controller{
 		databases:        databases,
 		databaseLister:   informer.Lister(),
-		databaseStore:    informer.Informer().GetStore(),
+		databaseIndexer:  informer.TypedInformer().GetTypedIndexer(),
 		deploymentLister: childInformers.Apps().V1().Deployments().Lister(),
-		children:         childrenOf(client, childInformers),
 		consistency:      consistency.New(),
 		queue:            retryqueue.New(limiter, workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{Name: queueName}),
 		staleBackoff:     consistency.NewBackoff(),
-		slowRetry:        30 * time.Second,
-		drainFor:         20 * time.Second,
 		recorder:         recorder,
 		out:              out,
 	}
 	c.syncHandler = c.reconcile
-
 	if err := informer.TypedInformer().AddTypedIndexers(databaseIndexes); err != nil {
 		return nil, err
 	}
-	if err := addHandler(c, informer.TypedInformer(), databaseHandler(c.queue)); err != nil {
+	if err := addTypedHandler(c, informer.TypedInformer(), databaseHandler(c.queue)); err != nil {
 		return nil, err
 	}
+	c.children = c.childrenOf(clientset, childInformers)
 	for _, child := range c.children {
-		if err := child.watch(c, informer.TypedInformer().GetTypedIndexer()); err != nil {
+		if err := child.addHandler(); err != nil {
 			return nil, err
 		}
 	}
-	return c, c.watchPods(childInformers.Core().V1().Pods().TypedInformer(), informer.TypedInformer().GetTypedIndexer())
+	// A Deployment's status does not contain why its pods are not ready. The pods' own statuses do.
+	pods := childInformers.Core().V1().Pods().TypedInformer()
+	var err error
+	if c.pods, err = rollout.NewPods(pods, databaseLabel); err != nil {
+		return nil, err
+	}
+	return c, addTypedHandler(c, pods, c.pods.Handler(func(uid string) { c.enqueueOwners(byUID, uid) }))
 }
 
-func (k childKind[O, A]) watch(c *Controller, databases cache.TypedIndexer[*dbv1alpha1.DatabaseManager]) error {
-	return addHandler(c, k.informer, k.childHandler(databases, c.queue))
-}
-
-// addHandler has a handler called at the events of an informer.
-func addHandler[O object](c *Controller, informer cache.TypedSharedIndexInformer[O], handler cache.TypedResourceEventHandler[O]) error {
+// addTypedHandler adds a handler to an informer that the controller needs.
+func addTypedHandler[O cache.Object](
+	c *Controller,
+	informer cache.TypedSharedIndexInformer[O],
+	handler cache.TypedResourceEventHandler[O],
+) error {
 	registration, err := informer.AddTypedEventHandler(handler)
 	if err != nil {
 		return err
@@ -105,8 +109,8 @@ func addHandler[O object](c *Controller, informer cache.TypedSharedIndexInformer
 	return nil
 }
 
-// handleErr decides what becomes of a key after its sync. None is dropped: that the wish and the world are the same
-// is what this program is for.
+// handleErr decides what becomes of a key after its sync. It drops none: the desired and the actual state differ until
+// a sync succeeds.
 func (c *Controller) handleErr(_ context.Context, err error, key cache.ObjectName) {
 	if !consistency.IsRace(err) {
 		c.staleBackoff.Forget(key)
@@ -114,27 +118,23 @@ func (c *Controller) handleErr(_ context.Context, err error, key cache.ObjectNam
 	switch {
 	case err == nil:
 		c.queue.Forget(key)
-	case errors.As(err, &nameConflict{}):
-		c.queue.Forget(key)
-		c.queue.AddAfter(key, c.slowRetry) // whose name it is we don't watch
+	case errors.As(err, new(childError)):
+		c.queue.AddRateLimited(key) // perhaps no event reports the end of it; the status reports the error
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		c.queue.Forget(key) // nothing can be made there any more
-	case errors.As(err, &waitingForDeletion{}):
-		c.queue.AddRateLimited(key) // no failure, and nothing to print
+		c.queue.Forget(key) // nothing can be created in this namespace any more
 	case consistency.IsRace(err):
 		// No failure, and no success: the count of failures stays as it is. Usually the event that is missing brings the key
 		// back first. It may never come, so this does not rely on it.
 		delay := c.staleBackoff.When(key)
 		c.queue.AddAfter(key, delay)
-		if apierrors.IsConflict(err) {
+		if apierrors.IsConflict(err) || errors.Is(err, consistency.ErrLate) {
 			c.out.Line("AGAIN", "%s in %s: %v", key, delay, err)
 		}
 	default:
 		c.queue.AddRateLimited(key)
-		if c.queue.ShuttingDown() {
-			return // it is not added, and drain names it
+		if !c.queue.ShuttingDown() { // then drain names it
+			c.out.Line("RETRY", "%s attempt %d failed, next in %s: %s",
+				key, c.queue.NumRequeues(key), c.queue.Delay(key).Round(time.Millisecond), rollout.Message(err.Error()))
 		}
-		attempt, delay := c.queue.NumRequeues(key), c.queue.Delay(key).Round(time.Millisecond)
-		c.out.Line("RETRY", "%s attempt %d failed, next in %s: %s", key, attempt, delay, oneLine(err.Error()))
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,9 +13,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -23,9 +24,11 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
+	"example.com/client-go-workbook/internal/rollout"
+	"example.com/client-go-workbook/internal/testkit"
 )
 
-// change is a change of a child by somebody else, as an RFC 6902 patch.
+// change is a change of a child by another user, as an RFC 6902 patch.
 type change struct {
 	resource schema.GroupVersionResource
 	suffix   string
@@ -33,9 +36,9 @@ type change struct {
 	patch    string
 }
 
-// serverRefuses are the changes that the API server itself refuses, so that nobody has to undo them: fields that are immutable,
+// serverRejects are the changes that the API server itself rejects, so that nobody has to undo them: fields that are immutable,
 // required, or bound to another. (Together with the other the field can change: see unions.)
-var serverRefuses = []string{
+var serverRejects = []string{
 	`deployments /spec/selector/matchLabels/coolops.cn~1databasemanager to "uidx"`,
 	`deployments /spec/template/metadata/labels/coolops.cn~1databasemanager to "uidx"`,
 	`deployments /spec/template/spec/containers/0/volumeMounts/0/name to "datax"`,
@@ -69,20 +72,24 @@ var serverRefuses = []string{
 	"services without /spec/ports/0/port",
 }
 
-// TestDrift changes each field that the controller sets: to another value, and away. The fields are those of the desired
+// TestEachOwnedFieldIsRestored changes each field that the controller sets: to another value, and away. The fields are those of the desired
 // objects. After each change the child must be what it was before.
-func TestDrift(t *testing.T) {
-	w := newWorld(t)
+func TestEachOwnedFieldIsRestored(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
 	var counted requests
-	c, _ := w.inside(counted.wrap(w.config))
-	client := dynamic.NewForConfigOrDie(w.config)
+	c := e.startController(counted.wrap(e.config))
+	client := dynamic.NewForConfigOrDie(e.config)
 	var changes []change
 	d := &dbv1alpha1.DatabaseManager{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "example", UID: "uid"},
-		Spec:       dbv1alpha1.DatabaseManagerSpec{Dbtype: dbv1alpha1.MySQL, DeploymentName: "db", Replicas: new(int32(0)), StorageSize: new(resource.MustParse("1Gi"))},
+		ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "example", UID: "uid"},
+		Spec: dbv1alpha1.DatabaseManagerSpec{
+			Dbtype: dbv1alpha1.MySQL, DeploymentName: "db", Replicas: new(int32(0)), StorageSize: new(resource.MustParse("1Gi")),
+		},
 	}
 	core := schema.GroupVersion{Version: "v1"}
-	deployments, services := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}, core.WithResource("services")
+	deployments := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+	services := core.WithResource("services")
 	for _, child := range []struct {
 		resource schema.GroupVersionResource
 		suffix   string
@@ -94,19 +101,23 @@ func TestDrift(t *testing.T) {
 		{core.WithResource("persistentvolumeclaims"), claimSuffix, desiredClaim(d, nil)},
 	} {
 		var desired map[string]any
-		if err := convert(child.desired, &desired); err != nil {
+		text := testkit.Must(json.Marshal(child.desired))(t)
+		if err := json.Unmarshal(text, &desired); err != nil {
 			t.Fatal(err)
 		}
 		delete(desired, "apiVersion")
 		delete(desired, "kind")
 		for path, value := range leaves("", desired) {
 			if path == "/metadata/name" || path == "/metadata/namespace" || strings.HasPrefix(path, "/metadata/ownerReferences") {
-				continue // another object; the owner reference is in TestOtherDrift
+				continue // another object; the owner reference is in TestDeletedChildrenAndRemovedMetadataComeBack
 			}
 			for _, to := range others(path, value) {
-				changes = append(changes, change{child.resource, child.suffix, fmt.Sprintf("%s %s to %s", child.resource.Resource, path, to), fmt.Sprintf(`[{"op": "replace", "path": %q, "value": %s}]`, path, to)})
+				name := fmt.Sprintf("%s %s to %s", child.resource.Resource, path, to)
+				patch := fmt.Sprintf(`[{"op": "replace", "path": %q, "value": %s}]`, path, to)
+				changes = append(changes, change{child.resource, child.suffix, name, patch})
 			}
-			changes = append(changes, change{child.resource, child.suffix, fmt.Sprintf("%s without %s", child.resource.Resource, path), fmt.Sprintf(`[{"op": "remove", "path": %q}]`, path)})
+			name := fmt.Sprintf("%s without %s", child.resource.Resource, path)
+			changes = append(changes, change{child.resource, child.suffix, name, fmt.Sprintf(`[{"op": "remove", "path": %q}]`, path)})
 		}
 	}
 	// Another member of each union, and elements of lists under another key.
@@ -121,11 +132,13 @@ func TestDrift(t *testing.T) {
 		"volume":   replace(pod+"/volumes/0", `{"name": "data", "hostPath": {"path": "/"}}`),
 		"emptyDir": replace(pod+"/volumes/0", `{"name": "data", "emptyDir": {}}`),
 		"probes": replace(container+"/readinessProbe", `{"httpGet": {"port": 80}}`) + "," +
-			replace(container+"/livenessProbe", `{"exec": {"command": ["true"]}}`) + "," + replace(container+"/startupProbe", `{"grpc": {"port": 80}}`),
-		"privileged":             replace(container+"/securityContext", `{"privileged": true}`),
-		"seccomp":                replace(pod+"/securityContext/seccompProfile", `{"type": "Localhost", "localhostProfile": "x.json"}`),
-		"container renamed":      replace(container+"/name", `"renamed"`),
-		"volume renamed":         replace(pod+"/volumes/0/name", `"renamed"`) + "," + replace(container+"/volumeMounts/0/name", `"renamed"`),
+			replace(container+"/livenessProbe", `{"exec": {"command": ["true"]}}`) + "," +
+			replace(container+"/startupProbe", `{"grpc": {"port": 80}}`),
+		"privileged":        replace(container+"/securityContext", `{"privileged": true}`),
+		"seccomp":           replace(pod+"/securityContext/seccompProfile", `{"type": "Localhost", "localhostProfile": "x.json"}`),
+		"container renamed": replace(container+"/name", `"renamed"`),
+		"volume renamed": replace(pod+"/volumes/0/name", `"renamed"`) + "," +
+			replace(container+"/volumeMounts/0/name", `"renamed"`),
 		"containers replaced":    replace(pod+"/containers", `[{"name": "other", "image": "other:1.0.0"}]`),
 		"a port more":            replace(container+"/ports", `[{"name": "other", "containerPort": 3307}]`),
 		"template's labels":      replace("/spec/template/metadata/labels/app.kubernetes.io~1name", `"other"`),
@@ -145,27 +158,28 @@ func TestDrift(t *testing.T) {
 	// Several at a time, each with a DatabaseManager of its own.
 	jobs := make(chan change)
 	var mu sync.Mutex
-	refusedNow := map[string]bool{}
+	rejected := map[string]bool{}
 	var slowest time.Duration
 	var group sync.WaitGroup
 	for worker := range 8 {
 		name := fmt.Sprintf("db-%d", worker)
-		w.make(name, func(s *dbv1alpha1.DatabaseManagerSpec) {
+		e.create(name, func(s *dbv1alpha1.DatabaseManagerSpec) {
 			s.DeploymentName, s.Replicas, s.StorageSize = name, d.Spec.Replicas, d.Spec.StorageSize
 		})
-		w.untilReady(name, reasonScaledToZero)
+		e.untilReady(name, rollout.ReasonScaledToZero)
 		group.Go(func() {
 			for job := range jobs {
-				objects := client.Resource(job.resource).Namespace(w.namespace)
+				objects := client.Resource(job.resource).Namespace(e.namespace)
 				before, err := objects.Get(t.Context(), name+job.suffix, metav1.GetOptions{})
 				if err != nil {
 					t.Error(err)
 					continue
 				}
-				_, err = objects.Patch(t.Context(), name+job.suffix, types.JSONPatchType, []byte(job.patch), metav1.PatchOptions{FieldManager: "somebody"})
+				options := metav1.PatchOptions{FieldManager: "others"}
+				_, err = objects.Patch(t.Context(), name+job.suffix, types.JSONPatchType, []byte(job.patch), options)
 				if apierrors.IsInvalid(err) {
 					mu.Lock()
-					refusedNow[job.name] = true
+					rejected[job.name] = true
 					mu.Unlock()
 					continue
 				}
@@ -200,11 +214,12 @@ func TestDrift(t *testing.T) {
 	}
 	close(jobs)
 	group.Wait()
-	if diff := cmp.Diff(serverRefuses, slices.Sorted(maps.Keys(refusedNow))); diff != "" {
-		t.Errorf("refused by the API server (-expected +refused):\n%s", diff)
+	if diff := cmp.Diff(serverRejects, slices.Sorted(maps.Keys(rejected))); diff != "" {
+		t.Errorf("rejected by the API server (-expected +rejected):\n%s", diff)
 	}
-	t.Logf("%d changes, %d refused by the API server, the others undone in %s at most, with %d writes", len(changes), len(refusedNow), slowest.Round(time.Millisecond), c.writes.Load())
-	w.quiet(c, &counted)
+	t.Logf("%d changes, %d rejected by the API server, the others undone in %s at most",
+		len(changes), len(rejected), slowest.Round(time.Millisecond))
+	e.quiet(c, &counted)
 	c.resync(t)
 	if counts := counted.take(); total(counts) > 0 {
 		t.Errorf("after all of it, a resync sends %v", counts)
@@ -274,48 +289,49 @@ func others(path string, value any) []string {
 	return nil
 }
 
-// TestDriftThatMayNotBeUndone has a policy refuse each write to the Deployment. The status says so, and it is no loop.
-func TestDriftThatMayNotBeUndone(t *testing.T) {
-	w := newWorld(t)
+// TestChangeThatAPolicyProtectsIsReported has a policy reject each write to the Deployment. The status reports it, without a loop.
+func TestChangeThatAPolicyProtectsIsReported(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
 	var counted requests
-	c, _ := w.inside(counted.wrap(w.config))
-	w.make("example", func(s *dbv1alpha1.DatabaseManagerSpec) { s.Replicas = new(int32(0)) })
-	w.untilReady("example", reasonScaledToZero)
-	deployments := w.client.AppsV1().Deployments(w.namespace)
-	got(deployments.Patch(t.Context(), "db", types.StrategicMergePatchType, []byte(`{"metadata": {"labels": {"frozen": "yes"}}}`), metav1.PatchOptions{}))(w)
+	c := e.startController(counted.wrap(e.config))
+	e.create("example", func(s *dbv1alpha1.DatabaseManagerSpec) { s.Replicas = new(int32(0)) })
+	e.untilReady("example", rollout.ReasonScaledToZero)
+	deployments := e.deployments
+	frozen := func(value string) []byte { return []byte(`{"metadata": {"labels": {"frozen": "` + value + `"}}}`) }
+	testkit.Must(deployments.Patch(t.Context(), "db", types.MergePatchType, frozen("yes"), metav1.PatchOptions{}))(e)
 
-	admission := w.client.AdmissionregistrationV1()
-	got(admission.ValidatingAdmissionPolicies().Create(t.Context(), &admissionv1.ValidatingAdmissionPolicy{
-		ObjectMeta: metav1.ObjectMeta{Name: w.namespace},
-		Spec: admissionv1.ValidatingAdmissionPolicySpec{
-			MatchConstraints: &admissionv1.MatchResources{
-				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": w.namespace}},
-				ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
-					Operations: []admissionv1.OperationType{admissionv1.Update},
-					Rule:       admissionv1.Rule{APIGroups: []string{"apps"}, APIVersions: []string{"v1"}, Resources: []string{"deployments"}},
-				}}},
-			},
-			Validations: []admissionv1.Validation{{Expression: `request.userInfo.username == "somebody"`, Message: "frozen"}},
+	admission := e.client.AdmissionregistrationV1()
+	testkit.Must(admission.ValidatingAdmissionPolicies().Create(t.Context(), &admissionregistrationv1.ValidatingAdmissionPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: e.namespace},
+		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
+			MatchConstraints: e.updatesOf("apps", "deployments"),
+			Validations: []admissionregistrationv1.Validation{{
+				Expression: `request.userInfo.username == "somebody"`, Message: "frozen",
+			}},
 		},
-	}, metav1.CreateOptions{}))(w)
-	got(admission.ValidatingAdmissionPolicyBindings().Create(t.Context(), &admissionv1.ValidatingAdmissionPolicyBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: w.namespace},
-		Spec:       admissionv1.ValidatingAdmissionPolicyBindingSpec{PolicyName: w.namespace, ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny}},
-	}, metav1.CreateOptions{}))(w)
+	}, metav1.CreateOptions{}))(e)
+	binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: e.namespace},
+		Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
+			PolicyName: e.namespace, ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
+		},
+	}
+	testkit.Must(admission.ValidatingAdmissionPolicyBindings().Create(t.Context(), binding, metav1.CreateOptions{}))(e)
 	lift := sync.OnceValue(func() error {
-		return errors.Join(admission.ValidatingAdmissionPolicyBindings().Delete(context.Background(), w.namespace, metav1.DeleteOptions{}),
-			admission.ValidatingAdmissionPolicies().Delete(context.Background(), w.namespace, metav1.DeleteOptions{}))
+		return errors.Join(admission.ValidatingAdmissionPolicyBindings().Delete(context.Background(), e.namespace, metav1.DeleteOptions{}),
+			admission.ValidatingAdmissionPolicies().Delete(context.Background(), e.namespace, metav1.DeleteOptions{}))
 	})
 	t.Cleanup(func() { _ = lift() })
-	until(w, "the policy is in force", func(ctx context.Context) (error, error) {
-		_, err := deployments.Patch(ctx, "db", types.MergePatchType, []byte(`{"metadata": {"labels": {"frozen": "no"}}}`), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+	until(e, "the policy is in force", func(ctx context.Context) (error, error) {
+		_, err := deployments.Patch(ctx, "db", types.MergePatchType, frozen("no"), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
 		return err, nil
 	}, apierrors.IsInvalid)
 
 	// A version that the policy does not let through.
-	got(w.databases.Patch(t.Context(), "example", types.MergePatchType, []byte(`{"spec": {"version": "8.4.5"}}`), metav1.PatchOptions{}))(w)
-	d := w.untilReady("example", "Invalid")
-	if message := apimeta.FindStatusCondition(d.Status.Conditions, dbv1alpha1.ConditionReady).Message; !strings.Contains(message, "frozen") {
+	e.patch("example", `{"spec": {"version": "8.4.5"}}`)
+	d := e.untilReady("example", "Invalid")
+	if message := readyOf(d).Message; !strings.Contains(message, "frozen") {
 		t.Errorf("message %q", message)
 	}
 	syncs := c.syncs.Load()
@@ -329,5 +345,20 @@ func TestDriftThatMayNotBeUndone(t *testing.T) {
 	if err := lift(); err != nil {
 		t.Fatal(err)
 	}
-	w.untilReady("example", reasonScaledToZero)
+	e.untilReady("example", rollout.ReasonScaledToZero)
+}
+
+// updatesOf matches creations and updates of a resource in the namespace, for an admission policy.
+func (e *env) updatesOf(group, resource string) *admissionregistrationv1.MatchResources {
+	return &admissionregistrationv1.MatchResources{
+		NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: e.namespace}},
+		ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
+			RuleWithOperations: admissionregistrationv1.RuleWithOperations{
+				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
+				Rule: admissionregistrationv1.Rule{
+					APIGroups: []string{group}, APIVersions: []string{"v1"}, Resources: []string{resource},
+				},
+			},
+		}},
+	}
 }

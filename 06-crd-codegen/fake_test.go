@@ -12,19 +12,20 @@ import (
 
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned/fake"
-	"example.com/client-go-workbook/internal/podcause"
+	"example.com/client-go-workbook/internal/rollout"
+	"example.com/client-go-workbook/internal/testkit"
 )
 
-// TestOnFakes runs the whole controller without a cluster. The fakes have no garbage collector, no Deployment
+// TestControllerRunsOnFakeClients runs the whole controller without a cluster. The fakes have no garbage collector, no Deployment
 // controller and no versions; what they have is server-side apply, since the clients were generated with a schema.
-func TestOnFakes(t *testing.T) {
+func TestControllerRunsOnFakeClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &dbv1alpha1.DatabaseManager{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "x", Name: "example", UID: "1", Generation: 1},
 			Spec:       dbv1alpha1.DatabaseManagerSpec{Dbtype: dbv1alpha1.MySQL, DeploymentName: "db", Replicas: new(int32(2))},
 		}
 		client, databases := kubefake.NewClientset(), fake.NewClientset(d)
-		var out buffer
+		var out testkit.Buffer
 		c, stop := startController(t, client, databases, "", 2, &out)
 		time.Sleep(time.Minute)
 		deployment, err := client.AppsV1().Deployments("x").Get(t.Context(), "db", metav1.GetOptions{})
@@ -49,7 +50,8 @@ func TestOnFakes(t *testing.T) {
 			}
 			return d.Status
 		}
-		if ready := apimeta.FindStatusCondition(status().Conditions, dbv1alpha1.ConditionReady); ready == nil || ready.Reason != reasonPodsNotReady {
+		ready := apimeta.FindStatusCondition(status().Conditions, dbv1alpha1.ConditionReady)
+		if ready == nil || ready.Reason != rollout.ReasonPodsNotReady {
 			t.Errorf("status %+v", status())
 		}
 
@@ -65,38 +67,8 @@ func TestOnFakes(t *testing.T) {
 		databases.ClearActions()
 		c.resync(t)
 		if n := len(client.Actions()) + len(databases.Actions()); n > 0 {
-			t.Errorf("a resync with nothing to do made %d request(s): %v %v", n, client.Actions(), databases.Actions())
+			t.Errorf("a resync with nothing to do sent %d request(s): %v %v", n, client.Actions(), databases.Actions())
 		}
 		stop()
 	})
-}
-
-// TestStatusOf tells the conditions of Deployments that a cluster without containers can't bring about.
-func TestStatusOf(t *testing.T) {
-	deployment := func(status appsv1.DeploymentStatus) *appsv1.Deployment {
-		return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Generation: 3}, Status: status}
-	}
-	stuck := appsv1.DeploymentCondition{Type: appsv1.DeploymentProgressing, Status: "False", Reason: "ProgressDeadlineExceeded"}
-	refused := appsv1.DeploymentCondition{Type: appsv1.DeploymentReplicaFailure, Status: "True", Message: `pods "db-1-x" is forbidden: violates PodSecurity "restricted:latest"`}
-	for name, test := range map[string]struct {
-		deployment         *appsv1.Deployment
-		ready, progressing string
-	}{
-		"seen and complete":     {deployment(appsv1.DeploymentStatus{ObservedGeneration: 3, Replicas: 1, UpdatedReplicas: 1, AvailableReplicas: 1}), "True ReplicasReady: 1 of 1 replicas are ready", "False Complete"},
-		"not seen yet":          {deployment(appsv1.DeploymentStatus{ObservedGeneration: 2, Replicas: 1, UpdatedReplicas: 1, AvailableReplicas: 1}), "False PodsNotReady: 1 of 1 replicas are ready; rollout not complete", "True RollingOut"},
-		"an old one still runs": {deployment(appsv1.DeploymentStatus{ObservedGeneration: 3, Replicas: 1, AvailableReplicas: 1}), "False PodsNotReady: 1 of 1 replicas are ready; rollout not complete", "True RollingOut"},
-		"no progress":           {deployment(appsv1.DeploymentStatus{ObservedGeneration: 3, Conditions: []appsv1.DeploymentCondition{stuck}}), "False PodsNotReady: 0 of 1 replicas are ready", "False ProgressDeadlineExceeded"},
-		"pods are refused":      {deployment(appsv1.DeploymentStatus{ObservedGeneration: 3, Conditions: []appsv1.DeploymentCondition{refused}}), `False PodsRejected: 0 of 1 replicas are ready: violates PodSecurity "restricted:latest"`, "True RollingOut"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			status := statusOf(&dbv1alpha1.DatabaseManager{}, test.deployment, podcause.Cause{}, nil)
-			ready, progressing := apimeta.FindStatusCondition(status.Conditions, "Ready"), apimeta.FindStatusCondition(status.Conditions, "Progressing")
-			if got := string(ready.Status) + " " + ready.Reason + ": " + ready.Message; got != test.ready {
-				t.Errorf("Ready %s, want %s", got, test.ready)
-			}
-			if got := string(progressing.Status) + " " + progressing.Reason; got != test.progressing {
-				t.Errorf("Progressing %s, want %s", got, test.progressing)
-			}
-		})
-	}
 }

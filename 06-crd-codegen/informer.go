@@ -1,3 +1,6 @@
+// informer.go: the two factories that create the informers, client-go's and the generated one.
+// Before: handler.go. Next: controller.go.
+
 package main
 
 import (
@@ -11,18 +14,13 @@ import (
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned"
 	dbinformers "example.com/client-go-workbook/06-crd-codegen/pkg/generated/informers/externalversions"
-	dbinformersv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/generated/informers/externalversions/databasemanager/v1alpha1"
+	dbv1alpha1informers "example.com/client-go-workbook/06-crd-codegen/pkg/generated/informers/externalversions/databasemanager/v1alpha1"
 )
 
-// selection says what to keep in the stores.
-type selection struct {
-	namespace string
-	labels    labels.Selector
-	resync    time.Duration
-}
-
-// newFactory returns a factory for the informers of all chosen objects. It starts none: an informer exists from
-// the moment that somebody asks the factory for it, and runs from StartWithContext on.
+// newFactory returns a factory for the informers of the selected objects. It starts none. The factory creates an informer
+// when the program first asks for it, and StartWithContext runs it.
+//
+// There is no transform that strips managedFields: ExtractDeployment reads in them which fields this controller has set.
 func newFactory(clientset kubernetes.Interface, s selection) informers.SharedInformerFactory {
 	return informers.NewSharedInformerFactoryWithOptions(clientset, s.resync,
 		informers.WithNamespace(s.namespace),
@@ -32,26 +30,28 @@ func newFactory(clientset kubernetes.Interface, s selection) informers.SharedInf
 	)
 }
 
-// newDatabaseFactory is newFactory for our own kind: the generated factory is made as client-go's is.
+// newDatabaseFactory is newFactory for the custom resource. Its package is generated, and has what client-go's has.
 func newDatabaseFactory(databases versioned.Interface, s selection) dbinformers.SharedInformerFactory {
-	return dbinformers.NewSharedInformerFactoryWithOptions(databases, s.resync,
-		dbinformers.WithNamespace(s.namespace),
-		dbinformers.WithTweakListOptions(func(options *metav1.ListOptions) {
-			options.LabelSelector = s.labels.String()
-		}),
-	)
+	return dbinformers.NewSharedInformerFactoryWithOptions(databases, s.resync, dbinformers.WithNamespace(s.namespace))
 }
 
-// byDeploymentName indexes DatabaseManagers by the Deployment that they ask for, byUID indexes them and their pods by the
-// DatabaseManager's UID.
-const (
-	byDeploymentName = "deploymentName"
-	byUID            = "uid"
-)
+// selection says which objects the stores keep.
+type selection struct {
+	namespace string
+	labels    labels.Selector
+	resync    time.Duration // hands all objects to the handlers again; 0 never does
+}
 
-var databaseIndexes = dbinformersv1alpha1.DatabaseManagerIndexers{
+// databaseIndexes find DatabaseManagers by the name of the Deployment that they ask for, and by their own UID, which is a
+// label of their pods.
+var databaseIndexes = dbv1alpha1informers.DatabaseManagerIndexers{
 	byDeploymentName: func(d *dbv1alpha1.DatabaseManager) ([]string, error) {
 		return []string{d.Namespace + "/" + d.Spec.DeploymentName}, nil
 	},
 	byUID: func(d *dbv1alpha1.DatabaseManager) ([]string, error) { return []string{string(d.UID)}, nil },
 }
+
+const (
+	byDeploymentName = "deploymentName"
+	byUID            = "uid"
+)

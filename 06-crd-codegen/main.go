@@ -1,14 +1,13 @@
-// Chapter 6: a controller for a kind of our own, DatabaseManager, with generated clients.
+// Chapter 6: a controller for a custom resource, DatabaseManager, with generated clients.
 //
-// Chapter 5 read wishes from ConfigMaps. Here they have a schema: Go types (pkg/apis), from which the CRD (crd) and
-// the clients (pkg/generated) are generated. For each DatabaseManager the controller keeps a Deployment, a Service, a
-// Secret and maybe a volume claim as they should be, and tells in its status how things stand.
+// In chapter 5 the desired state was in ConfigMaps. Here it has a schema: Go types (pkg/apis), from which the CRD (crd)
+// and the clients (pkg/generated) are generated. For each DatabaseManager the controller keeps a Deployment, a Service, a
+// Secret and, if asked for, a PersistentVolumeClaim in their desired state, and reports the actual state in the status.
 //
-// Read in this order: pkg/apis, main.go, reconcile.go, children.go (which children, and their desired state), apply.go
-// (writing only what differs), replace.go (what an apply cannot undo), status.go, pods.go (why pods are not ready),
-// release.go (the end of a DatabaseManager), handler.go and informer.go (which event enqueues which object).
-// controller.go is chapter 5's, for more kinds; worker.go, drain.go and
-// watcherror.go are the same.
+// Read in this order: pkg/apis, main.go, reconcile.go (one sync), children.go (which children, and their desired state),
+// child.go and apply.go (writing only what differs), status.go (conditions), release.go (the finalizer), handler.go
+// (which event enqueues which object), informer.go, controller.go (its parts, and what becomes of errors), worker.go and
+// drain.go (chapter 4's), watcherror.go (chapter 2's).
 package main
 
 import (
@@ -35,33 +34,33 @@ import (
 )
 
 const (
-	controllerName = "DatabaseManager"         // in the log
-	queueName      = "databasemanagers"        // in the metrics
-	leaseName      = "workbook-06-crd-codegen" // of the Lease by which the leader is elected
+	controllerName = "DatabaseManager"            // in the log
+	queueName      = "databasemanagers"           // in the metrics
+	leaseName      = "workbook-06-crd-codegen"    // of the Lease by which the leader is elected
+	fieldManager   = "databasemanager-controller" // who set a field: the server records it under this name
 )
 
 func main() {
 	p := program.New("06-crd-codegen")
 	p.Writes()
-	s := settings{workers: 5}
-	p.Flags.StringVarP(&s.namespace, "namespace", "n", "", "namespace to watch (default: all)")
-	p.Flags.DurationVar(&s.resync, "resync", 0, "hand every object in the store to the handlers again after this time (0: never)")
-	p.Flags.Func("workers", "how many DatabaseManagers to sync at once (default 5)", program.AtLeastOne(&s.workers))
-	p.Flags.DurationVar(&s.drainFor, "drain", 20*time.Second, "how long to go on with queued DatabaseManagers after SIGTERM or Ctrl-C")
-	s.election.AddFlags(p.Flags)
-	s.server.AddFlags(p.Flags)
-	out := p.Out
+	o := options{workers: 5}
+	p.Flags.StringVarP(&o.namespace, "namespace", "n", "", "namespace to watch (default: all)")
+	p.Flags.DurationVar(&o.resync, "resync", 0, "hand every object in the store to the handlers again after this time (0: never)")
+	p.Flags.Func("workers", "how many DatabaseManagers to sync at once (default 5)", program.AtLeastOne(&o.workers))
+	p.Flags.DurationVar(&o.drainFor, "drain", 20*time.Second, "how long to go on with queued DatabaseManagers after SIGTERM or Ctrl-C")
+	o.election.AddFlags(p.Flags)
+	o.server.AddFlags(p.Flags)
 	p.Run(func(ctx context.Context, config *rest.Config) error {
-		if err := run(ctx, config, s, out); err != nil {
+		if err := run(ctx, config, o, p.Out); err != nil {
 			return err
 		}
-		out.Line("REQUESTS", "%d in all", p.Wire.Requests())
+		p.Out.Line("REQUESTS", "%d in all", p.Wire.Requests())
 		return nil
 	})
 }
 
-// settings are what the flags say.
-type settings struct {
+// options is what the flags say.
+type options struct {
 	namespace string
 	resync    time.Duration
 	workers   int
@@ -70,62 +69,75 @@ type settings struct {
 	server    serve.Server
 }
 
-func run(ctx context.Context, config *rest.Config, s settings, out *program.Printer) error {
-	ctx = program.WithoutBodies(ctx) // in some of them is a password
-	elector := election.New(config, cache.NewObjectName(s.namespace, leaseName), s.election, out)
-	config = elector.Config() // its clients write only while this process leads
-	clientset, err := kubernetes.NewForConfig(config)
+// run syncs DatabaseManagers until ctx ends.
+func run(ctx context.Context, config *rest.Config, o options, out *program.Printer) error {
+	ctx = program.WithoutBodies(ctx) // some of them contain a password
+	elector := election.New(config, cache.NewObjectName(o.namespace, leaseName), o.election, out)
+	clientset, err := kubernetes.NewForConfig(elector.Config()) // it writes only while this process leads
 	if err != nil {
 		return err
 	}
-	databases, err := versioned.NewForConfig(config)
+	databases, err := versioned.NewForConfig(elector.Config())
 	if err != nil {
 		return err
 	}
-	if err := program.CheckNamespace(ctx, clientset, s.namespace); err != nil {
-		return err
-	}
-	// An informer of a kind that the server doesn't know would wait for it, and only the log would tell.
-	_, err = databases.CoolopsV1alpha1().DatabaseManagers(s.namespace).List(ctx, metav1.ListOptions{Limit: 1})
-	if apierrors.IsNotFound(err) {
-		return program.Usagef("the server has no databasemanagers.coolops.cn: install the CRD with `scripts/kubectl apply -f 06-crd-codegen/crd`")
-	}
-	if err != nil {
+	if err := checkServer(ctx, clientset, databases, o.namespace); err != nil {
 		return err
 	}
 
-	ctx, refuse := context.WithCancelCause(ctx)
-	defer refuse(nil)
-	// The stores go on during the drain, and end after it.
-	informing, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	databaseInformers := newDatabaseFactory(databases, selection{namespace: s.namespace, labels: labels.Everything(), resync: s.resync})
-	// Only what we have made: the Deployments and above all the Secrets of others are none of our business.
+	ctx, cancel := context.WithCancelCause(ctx)
+	informerCtx, stopInformers := context.WithCancel(context.WithoutCancel(ctx)) // so the stores are up to date during the drain
+	databaseInformers := newDatabaseFactory(databases, selection{namespace: o.namespace, resync: o.resync})
+	// Only what this controller has created: it has no reason to read the Deployments, and above all the Secrets, of others.
 	ours := labels.SelectorFromSet(labels.Set{managedByLabel: fieldManager})
-	childInformers := newFactory(clientset, selection{namespace: s.namespace, labels: ours})
-	defer databaseInformers.Shutdown() // waits for the informers,
-	defer childInformers.Shutdown()
-	defer cancel() // which this ends first
-
-	broadcaster := record.NewBroadcaster(record.WithContext(informing))
-	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: clientset.CoreV1().Events("")})
-	// The generated scheme knows our kind. Client-go's does not, and events about it would be dropped.
-	recorder := broadcaster.NewRecorder(dbscheme.Scheme, corev1.EventSource{Component: fieldManager})
-	controller, err := NewController(clientset, databases, childInformers, databaseInformers, recorder, out)
+	childInformers := newFactory(clientset, selection{namespace: o.namespace, labels: ours})
+	defer func() {
+		cancel(nil)
+		stopInformers()
+		databaseInformers.Shutdown() // waits for the informers
+		childInformers.Shutdown()
+	}()
+	controller, err := NewController(clientset, databases, childInformers, databaseInformers, newRecorder(informerCtx, clientset), out)
 	if err != nil {
 		return err
 	}
-	controller.drainFor = s.drainFor
-	if err := handleWatchErrors(out, refuse, controller.informers...); err != nil {
+	controller.drainFor = o.drainFor
+	if err := handleWatchErrors(out, cancel, controller.informers...); err != nil {
 		return err
 	}
-
-	defer s.server.Start(out, elector.Healthz, controller.hasSynced...)()
+	defer o.server.Start(out, elector.Healthz, controller.hasSynced...)()
 
 	consistency.LogIfOff(klog.FromContext(ctx))
-	databaseInformers.StartWithContext(informing)
-	childInformers.StartWithContext(informing)
-	if err := elector.Run(ctx, func(ctx, leaseCtx context.Context) { controller.Run(ctx, leaseCtx, s.workers) }); err != nil {
+	databaseInformers.StartWithContext(informerCtx)
+	childInformers.StartWithContext(informerCtx)
+	err = elector.Run(ctx, func(leaderCtx, leaseCtx context.Context) { controller.Run(leaderCtx, leaseCtx, o.workers) })
+	if err != nil {
 		return err
 	}
 	return deniedCause(ctx)
+}
+
+// checkServer returns an error if the namespace or the CRD does not exist. An informer of a resource that the server does
+// not know waits for it, and only the log shows that.
+func checkServer(ctx context.Context, clientset kubernetes.Interface, databases versioned.Interface, namespace string) error {
+	if err := program.CheckNamespace(ctx, clientset, namespace); err != nil {
+		return err
+	}
+	_, err := databases.CoolopsV1alpha1().DatabaseManagers(namespace).List(ctx, metav1.ListOptions{Limit: 1})
+	switch {
+	case apierrors.IsNotFound(err):
+		return program.Usagef("the server has no databasemanagers.coolops.cn: " +
+			"install the CRD with `scripts/kubectl apply -f 06-crd-codegen/crd`")
+	case apierrors.IsForbidden(err):
+		return nil // it exists, and to watch it is enough
+	}
+	return err
+}
+
+// newRecorder returns a recorder that sends events until ctx ends. The generated scheme knows DatabaseManager. Client-go's
+// does not: it would drop the events.
+func newRecorder(ctx context.Context, clientset kubernetes.Interface) record.EventRecorder {
+	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
+	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: clientset.CoreV1().Events("")})
+	return broadcaster.NewRecorder(dbscheme.Scheme, corev1.EventSource{Component: fieldManager})
 }

@@ -8,13 +8,15 @@ import (
 	"testing"
 	"time"
 
-	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
+	"example.com/client-go-workbook/internal/consistency"
+	"example.com/client-go-workbook/internal/rollout"
+	"example.com/client-go-workbook/internal/testkit"
 )
 
 // before calls do once, just before the first request that matches goes out after the test has armed it, and passes the
@@ -37,7 +39,7 @@ func (h *before) arm() {
 func (h *before) wrap(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(request *http.Request) (*http.Response, error) {
+		return testkit.RoundTripper(func(request *http.Request) (*http.Response, error) {
 			h.mu.Lock()
 			fire := h.armed && request.Method == h.method && strings.HasSuffix(request.URL.Path, h.suffix)
 			if fire {
@@ -58,27 +60,28 @@ func (h *before) wrap(config *rest.Config) *rest.Config {
 	return config
 }
 
-// TestChildReplaced replaces a child by another object while an apply for it is on its way. That is a conflict, and not
+// TestChildReplacedDuringAnApply replaces a child by another object while an apply for it is on its way. That is a conflict, and not
 // the user's concern: no condition and no event reports it.
-func TestChildReplaced(t *testing.T) {
+func TestChildReplacedDuringAnApply(t *testing.T) {
 	for name, test := range map[string]struct {
 		theirs bool
 		reason string // in the end
 	}{
-		"by the same object": {false, reasonReplicasReady},
-		"by somebody's own":  {true, reasonNameConflict},
+		"by the same object": {false, rollout.ReasonReplicasReady},
+		"by another user's":  {true, reasonNameConflict},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			deployments := w.client.AppsV1().Deployments(w.namespace)
+			e := newEnv(t)
+			deployments := e.deployments
 			hook := &before{method: http.MethodPatch, suffix: "/deployments/db"}
 			hook.do = func() {
-				again := w.deployment("db")
+				again := e.deployment("db")
 				if err := deployments.Delete(context.Background(), "db", metav1.DeleteOptions{}); err != nil {
 					t.Error(err)
 				}
-				if again.ObjectMeta = (metav1.ObjectMeta{Name: "db", Labels: again.Labels, OwnerReferences: again.OwnerReferences}); test.theirs {
+				again.ObjectMeta = metav1.ObjectMeta{Name: "db", Labels: again.Labels, OwnerReferences: again.OwnerReferences}
+				if test.theirs {
 					again = foreignDeployment()
 				}
 				if _, err := deployments.Create(context.Background(), again, metav1.CreateOptions{}); err != nil {
@@ -90,23 +93,23 @@ func TestChildReplaced(t *testing.T) {
 					t.Errorf("the apply was answered with %d, want %d", code, http.StatusConflict)
 				}
 			}
-			output, _ := w.run(hook.wrap(w.config))
-			w.make("example")
-			w.untilReady("example", reasonReplicasReady)
+			output, _ := e.run(hook.wrap(e.config))
+			e.create("example")
+			e.untilReady("example", rollout.ReasonReplicasReady)
 			hook.arm()
-			until(w, "it is scaled", func(ctx context.Context) (*dbv1alpha1.DatabaseManager, error) {
-				d, err := w.databases.Get(ctx, "example", metav1.GetOptions{})
+			until(e, "it is scaled", func(ctx context.Context) (*dbv1alpha1.DatabaseManager, error) {
+				d, err := e.databases.Get(ctx, "example", metav1.GetOptions{})
 				if err != nil {
 					return nil, err
 				}
 				d.Spec.Replicas = new(int32(2))
-				return w.databases.Update(ctx, d, metav1.UpdateOptions{})
+				return e.databases.Update(ctx, d, metav1.UpdateOptions{})
 			}, func(*dbv1alpha1.DatabaseManager) bool { return true })
-			w.untilReady("example", test.reason)
-			if output.lines("AGAIN") == 0 || strings.Contains(output.String(), "Invalid") || output.lines("RETRY") > 0 {
+			e.untilReady("example", test.reason)
+			if len(output.Lines("AGAIN")) == 0 || strings.Contains(output.String(), "Invalid") || len(output.Lines("RETRY")) > 0 {
 				t.Errorf("want a conflict, and nothing invalid:\n%s", output.String())
 			}
-			for _, event := range got(w.client.CoreV1().Events(w.namespace).List(t.Context(), metav1.ListOptions{}))(w).Items {
+			for _, event := range testkit.Must(e.client.CoreV1().Events(e.namespace).List(t.Context(), metav1.ListOptions{}))(e).Items {
 				if event.Reason == "Invalid" {
 					t.Errorf("event %s: %s", event.Reason, event.Message)
 				}
@@ -115,16 +118,17 @@ func TestChildReplaced(t *testing.T) {
 	}
 }
 
-// TestStatusOfAnEarlierObject deletes a DatabaseManager and makes one of the same name while a status is on its way.
-func TestStatusOfAnEarlierObject(t *testing.T) {
-	w := newWorld(t)
-	hook := &before{method: http.MethodPatch, suffix: "/databasemanagers/example/status"}
+// TestStatusOfAnEarlierObjectIsRefused deletes a DatabaseManager and makes one of the same name while a status is on its way.
+func TestStatusOfAnEarlierObjectIsRefused(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	hook := &before{method: http.MethodPut, suffix: "/databasemanagers/example/status"}
 	hook.do = func() {
 		orphan := metav1.DeletePropagationBackground
-		if err := w.databases.Delete(context.Background(), "example", metav1.DeleteOptions{PropagationPolicy: &orphan}); err != nil {
+		if err := e.databases.Delete(context.Background(), "example", metav1.DeleteOptions{PropagationPolicy: &orphan}); err != nil {
 			t.Error(err)
 		}
-		w.make("example", func(s *dbv1alpha1.DatabaseManagerSpec) { s.DeploymentName = "another" })
+		e.create("example", func(s *dbv1alpha1.DatabaseManagerSpec) { s.DeploymentName = "another" })
 	}
 	answered := make(chan struct{})
 	hook.answered = func(code int) {
@@ -132,52 +136,76 @@ func TestStatusOfAnEarlierObject(t *testing.T) {
 		if code != http.StatusConflict {
 			t.Errorf("the status was answered with %d, want %d", code, http.StatusConflict)
 		}
-		if d := got(w.databases.Get(context.Background(), "example", metav1.GetOptions{}))(w); len(d.Status.Conditions) > 0 {
+		if d := testkit.Must(e.databases.Get(context.Background(), "example", metav1.GetOptions{}))(e); len(d.Status.Conditions) > 0 {
 			t.Errorf("the new one has the old one's status: %+v", d.Status)
 		}
 	}
-	w.run(hook.wrap(w.config))
+	e.run(hook.wrap(e.config))
 	hook.arm()
-	w.make("example")
+	e.create("example")
 	select {
 	case <-answered:
 	case <-time.After(time.Minute):
 		t.Fatal("no status was written")
 	}
-	w.untilReady("example", reasonReplicasReady)
+	e.untilReady("example", rollout.ReasonReplicasReady)
 }
 
-// TestLabelChangedByAPolicy has an admission policy change the label by which the controller's informer selects. It
+// TestStatusReportsAWatchThatHangs holds everything that the watch of Deployments brings. The controller then does not get
+// its own write, must not write again, and says so.
+func TestStatusReportsAWatchThatHangs(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	watch := newGate("deployments")
+	var counted requests
+	output, _ := e.run(counted.wrap(watch.wrap(e.config)))
+	e.create("example", func(s *dbv1alpha1.DatabaseManagerSpec) { s.Replicas = new(int32(0)) })
+	e.untilReady("example", rollout.ReasonScaledToZero)
+	watch.set(false)
+	start := time.Now()
+	counted.take()
+	e.patch("example", `{"spec": {"version": "8.4.5"}}`)
+	d := e.untilReady("example", reasonWatchDelayed)
+	ready := readyOf(d)
+	if took := time.Since(start); ready.Status != metav1.ConditionUnknown || took < consistency.LateAfter {
+		t.Errorf("after %s: condition %+v, want Unknown after %s", took, ready, consistency.LateAfter)
+	} else {
+		t.Logf("%s after the change: %s", took.Round(time.Millisecond), ready.Message)
+	}
+	if counts := counted.take(); counts["PATCH deployments"] != 1 || total(counts) > 10 {
+		t.Errorf("requests while the watch hangs: %v", counts)
+	}
+	output.Await(t, "^AGAIN .*its watch may hang")
+	watch.set(true)
+	e.untilReady("example", rollout.ReasonScaledToZero)
+}
+
+// TestStatusReportsALabelThatAPolicyChanges has an admission policy change the label by which the controller's informer selects. It
 // can't see its own Service then, says so, and finds out by itself when the policy is gone.
-func TestLabelChangedByAPolicy(t *testing.T) {
-	w := newWorld(t)
-	policies := w.client.AdmissionregistrationV1()
-	name := w.namespace + ".example.com"
-	fail := admissionv1.Fail
-	got(policies.MutatingAdmissionPolicies().Create(t.Context(), &admissionv1.MutatingAdmissionPolicy{
+func TestStatusReportsALabelThatAPolicyChanges(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	policies := e.client.AdmissionregistrationV1()
+	name := e.namespace + ".example.com"
+	fail := admissionregistrationv1.Fail
+	testkit.Must(policies.MutatingAdmissionPolicies().Create(t.Context(), &admissionregistrationv1.MutatingAdmissionPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec: admissionv1.MutatingAdmissionPolicySpec{
+		Spec: admissionregistrationv1.MutatingAdmissionPolicySpec{
 			FailurePolicy:      &fail,
-			ReinvocationPolicy: admissionv1.NeverReinvocationPolicy,
-			MatchConstraints: &admissionv1.MatchResources{
-				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: w.namespace}},
-				ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
-					Operations: []admissionv1.OperationType{admissionv1.Create, admissionv1.Update},
-					Rule:       admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"services"}},
-				}}},
-			},
-			Mutations: []admissionv1.Mutation{{
-				PatchType: admissionv1.PatchTypeApplyConfiguration,
-				ApplyConfiguration: &admissionv1.ApplyConfiguration{
+			ReinvocationPolicy: admissionregistrationv1.NeverReinvocationPolicy,
+			MatchConstraints:   e.updatesOf("", "services"),
+			Mutations: []admissionregistrationv1.Mutation{{
+				PatchType: admissionregistrationv1.PatchTypeApplyConfiguration,
+				ApplyConfiguration: &admissionregistrationv1.ApplyConfiguration{
 					Expression: `Object{metadata: Object.metadata{labels: {"` + managedByLabel + `": "policy"}}}`,
 				},
 			}},
 		},
-	}, metav1.CreateOptions{}))(w)
-	got(policies.MutatingAdmissionPolicyBindings().Create(t.Context(), &admissionv1.MutatingAdmissionPolicyBinding{
+	}, metav1.CreateOptions{}))(e)
+	testkit.Must(policies.MutatingAdmissionPolicyBindings().Create(t.Context(), &admissionregistrationv1.MutatingAdmissionPolicyBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec:       admissionv1.MutatingAdmissionPolicyBindingSpec{PolicyName: name},
-	}, metav1.CreateOptions{}))(w)
+		Spec:       admissionregistrationv1.MutatingAdmissionPolicyBindingSpec{PolicyName: name},
+	}, metav1.CreateOptions{}))(e)
 	lift := sync.OnceFunc(func() {
 		for _, err := range []error{
 			policies.MutatingAdmissionPolicyBindings().Delete(context.Background(), name, metav1.DeleteOptions{}),
@@ -189,24 +217,24 @@ func TestLabelChangedByAPolicy(t *testing.T) {
 		}
 	})
 	t.Cleanup(lift)
-	until(w, "the policy is in force", func(ctx context.Context) (*corev1.Service, error) {
-		return w.client.CoreV1().Services(w.namespace).Create(ctx, &corev1.Service{
+	until(e, "the policy is in force", func(ctx context.Context) (*corev1.Service, error) {
+		return e.services.Create(ctx, &corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{Name: "probe"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 1}}},
 		}, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 	}, func(service *corev1.Service) bool { return service.Labels[managedByLabel] == "policy" })
 
 	var counted requests
-	w.run(counted.wrap(w.config))
-	w.make("example")
-	d := w.untilReady("example", reasonLabelChanged)
-	if message := apimeta.FindStatusCondition(d.Status.Conditions, dbv1alpha1.ConditionReady).Message; !strings.Contains(message, "Service db") {
+	e.run(counted.wrap(e.config))
+	e.create("example")
+	d := e.untilReady("example", reasonLabelChanged)
+	if message := readyOf(d).Message; !strings.Contains(message, "Service db") {
 		t.Errorf("message %q, want the Service in it", message)
 	}
 	lifted := time.Now()
 	lift()
-	w.untilReady("example", reasonReplicasReady)
-	t.Logf("right again %s after the policy was lifted; requests %v", time.Since(lifted).Round(time.Millisecond), counted.take())
-	if label := w.service("db").Labels[managedByLabel]; label != fieldManager {
+	e.untilReady("example", rollout.ReasonReplicasReady)
+	t.Logf("ready %s after the policy was lifted; requests %v", time.Since(lifted).Round(time.Millisecond), counted.take())
+	if label := e.service("db").Labels[managedByLabel]; label != fieldManager {
 		t.Errorf("label %q", label)
 	}
 }

@@ -16,17 +16,21 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
+	"example.com/client-go-workbook/internal/rollout"
+	"example.com/client-go-workbook/internal/testkit"
 )
 
-func TestLife(t *testing.T) {
-	w := newWorld(t)
-	output, _ := w.run(w.config)
+func TestChildrenFollowTheirOwnerThroughItsLife(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	output, _ := e.run(e.config)
 
-	w.make("example")
-	d := w.untilReady("example", reasonReplicasReady)
-	deployment, service, secret := w.deployment("db"), w.service("db"), w.secret("db-root")
+	e.create("example")
+	d := e.untilReady("example", rollout.ReasonReplicasReady)
+	deployment, service, secret := e.deployment("db"), e.service("db"), e.secret("db-root")
 	container := deployment.Spec.Template.Spec.Containers[0]
-	if container.Image != "mysql:8.4.6" || *deployment.Spec.Replicas != 1 || deployment.Spec.Strategy.Type != appsv1.RecreateDeploymentStrategyType {
+	if container.Image != "mysql:8.4.6" || *deployment.Spec.Replicas != 1 ||
+		deployment.Spec.Strategy.Type != appsv1.RecreateDeploymentStrategyType {
 		t.Errorf("Deployment %+v", deployment.Spec)
 	}
 	for _, child := range []metav1.Object{deployment, service, secret} {
@@ -34,7 +38,7 @@ func TestLife(t *testing.T) {
 			t.Errorf("%T is not owned: %v", child, child.GetOwnerReferences())
 		}
 	}
-	pods := got(w.client.CoreV1().Pods(w.namespace).List(t.Context(), metav1.ListOptions{LabelSelector: d.Status.Selector}))(w)
+	pods := testkit.Must(e.pods.List(t.Context(), metav1.ListOptions{LabelSelector: d.Status.Selector}))(e)
 	if len(pods.Items) != 1 || !labels.SelectorFromSet(service.Spec.Selector).Matches(labels.Set(pods.Items[0].Labels)) {
 		t.Errorf("%d pods by status.selector %q; the Service selects %v", len(pods.Items), d.Status.Selector, service.Spec.Selector)
 	}
@@ -49,24 +53,24 @@ func TestLife(t *testing.T) {
 
 	// Both in place: the same Deployment, the same password.
 	patch := `{"spec": {"replicas": 2, "version": "8.4.5"}}`
-	got(w.databases.Patch(t.Context(), "example", types.MergePatchType, []byte(patch), metav1.PatchOptions{}))(w)
-	d = w.untilReady("example", reasonReplicasReady)
-	changed := w.deployment("db")
-	if changed.UID != deployment.UID || changed.Spec.Template.Spec.Containers[0].Image != "mysql:8.4.5" || *changed.Spec.Replicas != 2 || d.Status.AvailableReplicas != 2 {
+	e.patch("example", patch)
+	d = e.untilReady("example", rollout.ReasonReplicasReady)
+	changed := e.deployment("db")
+	if changed.UID != deployment.UID || changed.Spec.Template.Spec.Containers[0].Image != "mysql:8.4.5" ||
+		*changed.Spec.Replicas != 2 || d.Status.AvailableReplicas != 2 {
 		t.Errorf("after a change: Deployment %+v, status %+v", changed.Spec, d.Status)
 	}
-	got(w.databases.UpdateScale(t.Context(), "example", &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Name: "example", Namespace: w.namespace}}, metav1.UpdateOptions{}))(w)
-	w.untilReady("example", reasonScaledToZero)
-	if string(w.secret("db-root").Data["password"]) != password {
+	scale := &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Name: "example", Namespace: e.namespace}} // to 0 replicas
+	testkit.Must(e.databases.UpdateScale(t.Context(), "example", scale, metav1.UpdateOptions{}))(e)
+	e.untilReady("example", rollout.ReasonScaledToZero)
+	if string(e.secret("db-root").Data["password"]) != password {
 		t.Error("the password has changed")
 	}
 
-	if err := w.databases.Delete(t.Context(), "example", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	untilGone(w, "the Deployment", w.client.AppsV1().Deployments(w.namespace).Get, "db")
-	untilGone(w, "the Service", w.client.CoreV1().Services(w.namespace).Get, "db")
-	untilGone(w, "the Secret", w.client.CoreV1().Secrets(w.namespace).Get, "db-root")
+	e.delete("example")
+	untilGone(e, "the Deployment", e.deployments.Get, "db")
+	untilGone(e, "the Service", e.services.Get, "db")
+	untilGone(e, "the Secret", e.secrets.Get, "db-root")
 
 	// An event each time that the database became ready or stopped being so, and only then.
 	changes, last := 0, ""
@@ -75,8 +79,9 @@ func TestLife(t *testing.T) {
 			changes, last = changes+1, words[3]
 		}
 	}
-	until(w, fmt.Sprintf("there are %d events", changes), func(ctx context.Context) (n int, err error) {
-		events, err := w.client.CoreV1().Events(w.namespace).List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.kind=DatabaseManager"})
+	until(e, fmt.Sprintf("there are %d events", changes), func(ctx context.Context) (n int, err error) {
+		options := metav1.ListOptions{FieldSelector: "involvedObject.kind=DatabaseManager"}
+		events, err := e.client.CoreV1().Events(e.namespace).List(ctx, options)
 		if err != nil {
 			return 0, err
 		}
@@ -87,95 +92,99 @@ func TestLife(t *testing.T) {
 	}, func(n int) bool { return n == changes })
 }
 
-func TestMariaDB(t *testing.T) {
-	w := newWorld(t)
-	w.run(w.config)
-	w.make("example", func(s *dbv1alpha1.DatabaseManagerSpec) { s.Dbtype = dbv1alpha1.MariaDB })
-	w.untilReady("example", reasonReplicasReady)
-	container := w.deployment("db").Spec.Template.Spec.Containers[0]
+func TestMariaDBHasItsOwnImageAndVariable(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.run(e.config)
+	e.create("example", func(s *dbv1alpha1.DatabaseManagerSpec) { s.Dbtype = dbv1alpha1.MariaDB })
+	e.untilReady("example", rollout.ReasonReplicasReady)
+	container := e.deployment("db").Spec.Template.Spec.Containers[0]
 	if container.Image != "mariadb:11.8.3" || container.Env[0].Name != "MARIADB_ROOT_PASSWORD" {
 		t.Errorf("container %+v", container)
 	}
 }
 
-// TestFiftyOfAType shows that the Service of one database never leads to the pods of another, and that no two have the
+// TestDatabasesOfOneTypeAreSeparate shows that the Service of one database never leads to the pods of another, and that no two have the
 // same password.
-func TestFiftyOfAType(t *testing.T) {
-	w := newWorld(t)
-	w.run(w.config)
-	const databases = 50
+func TestDatabasesOfOneTypeAreSeparate(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.run(e.config)
+	const databases = 20
 	for i := range databases {
-		w.make(fmt.Sprintf("db-%d", i), func(s *dbv1alpha1.DatabaseManagerSpec) { s.DeploymentName = fmt.Sprintf("db-%d", i) })
+		e.create(fmt.Sprintf("db-%d", i), func(s *dbv1alpha1.DatabaseManagerSpec) { s.DeploymentName = fmt.Sprintf("db-%d", i) })
 	}
 	passwords := map[string]bool{}
 	for i := range databases {
 		name := fmt.Sprintf("db-%d", i)
-		w.untilReady(name, reasonReplicasReady)
-		selector := labels.SelectorFromSet(w.service(name).Spec.Selector)
-		pods := got(w.client.CoreV1().Pods(w.namespace).List(t.Context(), metav1.ListOptions{LabelSelector: selector.String()}))(w).Items
+		e.untilReady(name, rollout.ReasonReplicasReady)
+		selector := labels.SelectorFromSet(e.service(name).Spec.Selector)
+		pods := testkit.Must(e.pods.List(t.Context(), metav1.ListOptions{LabelSelector: selector.String()}))(e).Items
 		if len(pods) != 1 || !strings.HasPrefix(pods[0].Name, name+"-") {
 			t.Errorf("the Service %s leads to %d pods", name, len(pods))
 		}
-		passwords[string(w.secret(name + secretSuffix).Data["password"])] = true
+		passwords[string(e.secret(name + secretSuffix).Data["password"])] = true
 	}
 	if len(passwords) != databases {
 		t.Errorf("%d passwords", len(passwords))
 	}
 }
 
-// TestLongNames takes the longest names that the API server accepts.
-func TestLongNames(t *testing.T) {
-	w := newWorld(t)
-	output, _ := w.run(w.config)
+// TestLongestNamesWork takes the longest names that the API server accepts.
+func TestLongestNamesWork(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	output, _ := e.run(e.config)
 	long, deployment := strings.Repeat("d", 253), strings.Repeat("d", 63)
-	w.make(long, func(s *dbv1alpha1.DatabaseManagerSpec) {
+	e.create(long, func(s *dbv1alpha1.DatabaseManagerSpec) {
 		s.DeploymentName, s.DeletionPolicy = deployment, dbv1alpha1.DeletionPolicyRetain
 	})
-	w.untilReady(long, reasonReplicasReady)
-	if err := w.databases.Delete(t.Context(), long, metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	untilGone(w, "the DatabaseManager", w.databases.Get, long)
-	w.service(deployment)
-	w.secret(deployment + secretSuffix)
-	if n := output.lines("RETRY"); n > 0 {
+	e.untilReady(long, rollout.ReasonReplicasReady)
+	e.delete(long)
+	untilGone(e, "the DatabaseManager", e.databases.Get, long)
+	e.service(deployment)
+	e.secret(deployment + secretSuffix)
+	if n := len(output.Lines("RETRY")); n > 0 {
 		t.Errorf("%d failures: %s", n, output)
 	}
 }
 
-func TestVolume(t *testing.T) {
-	w := newWorld(t)
-	w.run(w.config)
-	defer w.makeVolume("db-data")()
-	w.make("example", func(s *dbv1alpha1.DatabaseManagerSpec) { s.StorageSize = new(resource.MustParse("1.5Gi")) })
-	d := w.untilReady("example", reasonReplicasReady)
-	claim := got(w.client.CoreV1().PersistentVolumeClaims(w.namespace).Get(t.Context(), "db-data", metav1.GetOptions{}))(w)
-	if size := claim.Spec.Resources.Requests[corev1.ResourceStorage]; size.Cmp(resource.MustParse("1536Mi")) != 0 || !metav1.IsControlledBy(claim, d) {
+func TestClaimIsCreatedAndCannotGrow(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.run(e.config)
+	defer e.createVolume("db-data")()
+	e.create("example", func(s *dbv1alpha1.DatabaseManagerSpec) { s.StorageSize = new(resource.MustParse("1.5Gi")) })
+	d := e.untilReady("example", rollout.ReasonReplicasReady)
+	claim := testkit.Must(e.claims.Get(t.Context(), "db-data", metav1.GetOptions{}))(e)
+	size := claim.Spec.Resources.Requests[corev1.ResourceStorage]
+	if size.Cmp(resource.MustParse("1536Mi")) != 0 || !metav1.IsControlledBy(claim, d) {
 		t.Errorf("claim %+v, owners %v", claim.Spec, claim.OwnerReferences)
 	}
-	if source := w.deployment("db").Spec.Template.Spec.Volumes[0].PersistentVolumeClaim; source == nil || source.ClaimName != "db-data" {
+	if source := e.deployment("db").Spec.Template.Spec.Volumes[0].PersistentVolumeClaim; source == nil || source.ClaimName != "db-data" {
 		t.Errorf("the pods' volume is %+v", source)
 	}
 
-	// This volume can't grow, so the API server refuses, and the status says so while the database stays.
-	got(w.databases.Patch(t.Context(), "example", types.MergePatchType, []byte(`{"spec": {"storageSize": "2Gi"}}`), metav1.PatchOptions{}))(w)
-	d = w.untilReady("example", "Forbidden")
-	if message := apimeta.FindStatusCondition(d.Status.Conditions, dbv1alpha1.ConditionReady).Message; !strings.Contains(message, "resize") || d.Status.AvailableReplicas != 1 {
+	// This volume cannot grow, so the API server rejects the change, and the status reports it while the database runs on.
+	e.patch("example", `{"spec": {"storageSize": "2Gi"}}`)
+	d = e.untilReady("example", "Forbidden")
+	if message := readyOf(d).Message; !strings.Contains(message, "resize") || d.Status.AvailableReplicas != 1 {
 		t.Errorf("status %+v", d.Status)
 	}
 }
 
-// TestRestricted runs a database where only pods of the strictest Pod Security level are let in.
-func TestRestricted(t *testing.T) {
-	w := newWorld(t)
-	got(w.client.CoreV1().Namespaces().Patch(t.Context(), w.namespace, types.MergePatchType,
-		[]byte(`{"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}}`), metav1.PatchOptions{}))(w)
-	w.run(w.config)
-	w.make("example")
-	w.untilReady("example", reasonReplicasReady)
+// TestPodsMeetTheLevelRestricted runs a database where only pods of the strictest Pod Security level are let in.
+func TestPodsMeetTheLevelRestricted(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	testkit.Must(e.client.CoreV1().Namespaces().Patch(t.Context(), e.namespace, types.MergePatchType,
+		[]byte(`{"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}}`), metav1.PatchOptions{}))(e)
+	e.run(e.config)
+	e.create("example")
+	e.untilReady("example", rollout.ReasonReplicasReady)
 }
 
-func TestQuota(t *testing.T) {
+func TestStatusReportsAQuotaUntilItIsGone(t *testing.T) {
 	for name, test := range map[string]struct {
 		quota string
 		words string
@@ -184,39 +193,42 @@ func TestQuota(t *testing.T) {
 		"of Services": {"services", "exceeded quota"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			quota := got(w.client.CoreV1().ResourceQuotas(w.namespace).Create(t.Context(), &corev1.ResourceQuota{
+			t.Parallel()
+			e := newEnv(t)
+			quota := testkit.Must(e.client.CoreV1().ResourceQuotas(e.namespace).Create(t.Context(), &corev1.ResourceQuota{
 				ObjectMeta: metav1.ObjectMeta{Name: "none"},
 				Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourceName(test.quota): resource.MustParse("0")}},
-			}, metav1.CreateOptions{}))(w)
-			until(w, "the quota is in force", func(ctx context.Context) (*corev1.ResourceQuota, error) {
-				return w.client.CoreV1().ResourceQuotas(w.namespace).Get(ctx, "none", metav1.GetOptions{})
+			}, metav1.CreateOptions{}))(e)
+			until(e, "the quota is in force", func(ctx context.Context) (*corev1.ResourceQuota, error) {
+				return e.client.CoreV1().ResourceQuotas(e.namespace).Get(ctx, "none", metav1.GetOptions{})
 			}, func(q *corev1.ResourceQuota) bool { return len(q.Status.Hard) > 0 })
-			w.run(w.config)
-			w.make("example")
-			d := w.untilReady("example", reasonQuotaExceeded)
-			if message := apimeta.FindStatusCondition(d.Status.Conditions, dbv1alpha1.ConditionReady).Message; !strings.Contains(message, test.words) {
+			e.run(e.config)
+			e.create("example")
+			d := e.untilReady("example", rollout.ReasonQuotaExceeded)
+			if message := readyOf(d).Message; !strings.Contains(message, test.words) {
 				t.Errorf("message %q, want %q in it", message, test.words)
 			}
-			if err := w.client.CoreV1().ResourceQuotas(w.namespace).Delete(t.Context(), quota.Name, metav1.DeleteOptions{}); err != nil {
+			if err := e.client.CoreV1().ResourceQuotas(e.namespace).Delete(t.Context(), quota.Name, metav1.DeleteOptions{}); err != nil {
 				t.Fatal(err)
 			}
-			w.untilReady("example", reasonReplicasReady)
+			e.untilReady("example", rollout.ReasonReplicasReady)
 		})
 	}
 }
 
-func TestOtherDrift(t *testing.T) {
-	w := newWorld(t)
-	w.run(w.config)
-	d := w.make("example")
-	w.untilReady("example", reasonReplicasReady)
-	password := w.secret("db-root").Data["password"]
-	deployments, services, secrets := w.client.AppsV1().Deployments(w.namespace), w.client.CoreV1().Services(w.namespace), w.client.CoreV1().Secrets(w.namespace)
+func TestDeletedChildrenAndRemovedMetadataComeBack(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.run(e.config)
+	d := e.create("example")
+	e.untilReady("example", rollout.ReasonReplicasReady)
+	password := e.secret("db-root").Data["password"]
+	deployments, services, secrets := e.deployments, e.services, e.secrets
 
 	const foreign = `"annotations": {"somebody": "else"}, "labels": {"team": "dba"`
 	patchDeployment := func(patch string) error {
-		_, err := deployments.Patch(t.Context(), "db", types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "somebody"})
+		options := metav1.PatchOptions{FieldManager: "others"}
+		_, err := deployments.Patch(t.Context(), "db", types.StrategicMergePatchType, []byte(patch), options)
 		return err
 	}
 	for name, drift := range map[string]func() error{
@@ -227,21 +239,26 @@ func TestOtherDrift(t *testing.T) {
 		"owner reference": func() error { return patchDeployment(`{"metadata": {"ownerReferences": null}}`) },
 		"label":           func() error { return patchDeployment(`{"metadata": {"labels": {"` + managedByLabel + `": null}}}`) },
 		"several, beside foreign ones": func() error {
-			return patchDeployment(`{"metadata": {` + foreign + `, "` + databaseLabel + `": "x"}}, "spec": {"replicas": 0, "minReadySeconds": 1}}`)
+			return patchDeployment(`{
+				"metadata": {` + foreign + `, "` + databaseLabel + `": "x"}},
+				"spec": {"replicas": 0, "minReadySeconds": 1}}`)
 		},
 		"managed fields": func() error { return patchDeployment(`{"metadata": {"managedFields": [{}]}}`) },
 		"Service's selector": func() error {
-			_, err := services.Patch(t.Context(), "db", types.MergePatchType, []byte(`{"spec": {"selector": {"`+databaseLabel+`": "x"}}}`), metav1.PatchOptions{})
+			patch := []byte(`{"spec": {"selector": {"` + databaseLabel + `": "x"}}}`)
+			_, err := services.Patch(t.Context(), "db", types.MergePatchType, patch, metav1.PatchOptions{})
 			return err
 		},
 		"Deployment deleted": func() error { return deployments.Delete(t.Context(), "db", metav1.DeleteOptions{}) },
 		"Service deleted":    func() error { return services.Delete(t.Context(), "db", metav1.DeleteOptions{}) },
 		"Secret's label": func() error {
-			_, err := secrets.Patch(t.Context(), "db-root", types.MergePatchType, []byte(`{"metadata": {"labels": null}}`), metav1.PatchOptions{})
+			patch := []byte(`{"metadata": {"labels": null}}`)
+			_, err := secrets.Patch(t.Context(), "db-root", types.MergePatchType, patch, metav1.PatchOptions{})
 			return err
 		},
 		"status": func() error {
-			_, err := w.databases.Patch(t.Context(), "example", types.MergePatchType, []byte(`{"status": {"availableReplicas": 5}}`), metav1.PatchOptions{}, "status")
+			patch := []byte(`{"status": {"availableReplicas": 5}}`)
+			_, err := e.databases.Patch(t.Context(), "example", types.MergePatchType, patch, metav1.PatchOptions{}, "status")
 			return err
 		},
 	} {
@@ -249,37 +266,44 @@ func TestOtherDrift(t *testing.T) {
 			if err := drift(); err != nil {
 				t.Fatal(err)
 			}
-			w := w.in(t)
-			until(w, "all is as it was", func(context.Context) (string, error) { return w.wrong(d, password), nil }, func(wrong string) bool { return wrong == "" })
+			e := e.in(t)
+			var wrong string
+			testkit.Await(t, "the desired state", func() bool {
+				wrong = e.wrong(d, password)
+				return wrong == ""
+			}, &wrong)
 		})
 	}
 }
 
 // wrong says what is not as a DatabaseManager with one replica wants it, or nothing.
-func (w *world) wrong(d *dbv1alpha1.DatabaseManager, password []byte) string {
+func (e *env) wrong(d *dbv1alpha1.DatabaseManager, password []byte) string {
 	name := d.Spec.DeploymentName
-	d, err := w.databases.Get(w.Context(), d.Name, metav1.GetOptions{})
+	d, err := e.databases.Get(e.Context(), d.Name, metav1.GetOptions{})
 	if err != nil {
 		return err.Error()
 	}
-	deployment, err := w.client.AppsV1().Deployments(w.namespace).Get(w.Context(), name, metav1.GetOptions{})
+	deployment, err := e.deployments.Get(e.Context(), name, metav1.GetOptions{})
 	if err != nil {
 		return err.Error()
 	}
-	service, err := w.client.CoreV1().Services(w.namespace).Get(w.Context(), name, metav1.GetOptions{})
+	service, err := e.services.Get(e.Context(), name, metav1.GetOptions{})
 	if err != nil {
 		return err.Error()
 	}
-	secret, err := w.client.CoreV1().Secrets(w.namespace).Get(w.Context(), name+secretSuffix, metav1.GetOptions{})
+	secret, err := e.secrets.Get(e.Context(), name+secretSuffix, metav1.GetOptions{})
 	if err != nil {
 		return err.Error()
 	}
 	for _, child := range []metav1.Object{deployment, service, secret} {
-		if !metav1.IsControlledBy(child, d) || child.GetLabels()[managedByLabel] != fieldManager || child.GetLabels()[databaseLabel] != string(d.UID) {
+		if !metav1.IsControlledBy(child, d) || child.GetLabels()[managedByLabel] != fieldManager ||
+			child.GetLabels()[databaseLabel] != string(d.UID) {
 			return fmt.Sprintf("%T: owners %v, labels %v", child, child.GetOwnerReferences(), child.GetLabels())
 		}
 	}
-	if *deployment.Spec.Replicas != replicasOf(d) || deployment.Spec.Template.Spec.Containers[0].Image != *desiredDeployment(d, nil).Spec.Template.Spec.Containers[0].Image {
+	desired := desiredDeployment(d, nil).Spec
+	if *deployment.Spec.Replicas != replicasOf(d) ||
+		deployment.Spec.Template.Spec.Containers[0].Image != *desired.Template.Spec.Containers[0].Image {
 		return fmt.Sprintf("Deployment %+v", deployment.Spec)
 	}
 	if service.Spec.Selector[databaseLabel] != string(d.UID) || len(service.Spec.Ports) != 1 {
@@ -288,29 +312,32 @@ func (w *world) wrong(d *dbv1alpha1.DatabaseManager, password []byte) string {
 	if password != nil && string(secret.Data["password"]) != string(password) {
 		return "another password"
 	}
-	if d.Status.ObservedGeneration != d.Generation || d.Status.AvailableReplicas != replicasOf(d) || !apimeta.IsStatusConditionTrue(d.Status.Conditions, dbv1alpha1.ConditionReady) {
+	if d.Status.ObservedGeneration != d.Generation || d.Status.AvailableReplicas != replicasOf(d) ||
+		!apimeta.IsStatusConditionTrue(d.Status.Conditions, dbv1alpha1.ConditionReady) {
 		return fmt.Sprintf("status %+v", d.Status)
 	}
 	return ""
 }
 
-// TestForeignFields shows that what others set, and the controller never did, stays through all its writes.
-func TestForeignFields(t *testing.T) {
-	w := newWorld(t)
-	w.run(w.config)
-	w.make("example")
-	w.untilReady("example", reasonReplicasReady)
-	_, err := w.client.AppsV1().Deployments(w.namespace).Patch(t.Context(), "db", types.StrategicMergePatchType, []byte(`{
+// TestFieldsOfOthersStay shows that what others set, and the controller never did, stays through all its writes.
+func TestFieldsOfOthersStay(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.run(e.config)
+	e.create("example")
+	e.untilReady("example", rollout.ReasonReplicasReady)
+	_, err := e.deployments.Patch(t.Context(), "db", types.StrategicMergePatchType, []byte(`{
 		"metadata": {"annotations": {"somebody": "else"}, "labels": {"team": "dba"}},
 		"spec": {"minReadySeconds": 1, "template": {"spec": {"containers": [
-			{"name": "mysql", "env": [{"name": "TZ", "value": "Asia/Shanghai"}]}, {"name": "exporter", "image": "mysql:8.4.6", "command": ["sleep", "1d"], "resources": {"limits": {"memory": "64Mi"}}}]}}}}`),
-		metav1.PatchOptions{FieldManager: "somebody"})
+			{"name": "mysql", "env": [{"name": "TZ", "value": "Asia/Shanghai"}]},
+			{"name": "exporter", "image": "mysql:8.4.6", "command": ["sleep", "1d"], "resources": {"limits": {"memory": "64Mi"}}}]}}}}`),
+		metav1.PatchOptions{FieldManager: "others"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got(w.databases.Patch(t.Context(), "example", types.MergePatchType, []byte(`{"spec": {"version": "8.4.5", "replicas": 2}}`), metav1.PatchOptions{}))(w)
-	w.untilReady("example", reasonReplicasReady)
-	deployment := w.deployment("db")
+	e.patch("example", `{"spec": {"version": "8.4.5", "replicas": 2}}`)
+	e.untilReady("example", rollout.ReasonReplicasReady)
+	deployment := e.deployment("db")
 	containers := deployment.Spec.Template.Spec.Containers
 	if deployment.Annotations["somebody"] != "else" || deployment.Labels["team"] != "dba" || deployment.Spec.MinReadySeconds != 1 ||
 		len(containers) != 2 || len(containers[0].Env) != 2 || containers[0].Image != "mysql:8.4.5" || *deployment.Spec.Replicas != 2 {
@@ -318,21 +345,22 @@ func TestForeignFields(t *testing.T) {
 	}
 }
 
-// TestNothingToDo looks at every object ten times and sends nothing.
-func TestNothingToDo(t *testing.T) {
-	w := newWorld(t)
+// TestResyncWithNothingToDoSendsNothing syncs every object ten times and sends nothing.
+func TestResyncWithNothingToDoSendsNothing(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
 	var counted requests
 	for i := range 3 {
-		w.make(fmt.Sprintf("example-%d", i), func(s *dbv1alpha1.DatabaseManagerSpec) { s.DeploymentName = fmt.Sprintf("db-%d", i) })
+		e.create(fmt.Sprintf("example-%d", i), func(s *dbv1alpha1.DatabaseManagerSpec) { s.DeploymentName = fmt.Sprintf("db-%d", i) })
 	}
-	c, resync := w.inside(counted.wrap(w.config))
+	c := e.startController(counted.wrap(e.config))
 	for i := range 3 {
-		w.untilReady(fmt.Sprintf("example-%d", i), reasonReplicasReady)
+		e.untilReady(fmt.Sprintf("example-%d", i), rollout.ReasonReplicasReady)
 	}
-	w.quiet(c, &counted)
+	e.quiet(c, &counted)
 	before := c.syncs.Load()
 	for range 10 {
-		resync()
+		c.resync(e)
 	}
 	counts := counted.take()
 	delete(counts, "WATCH")

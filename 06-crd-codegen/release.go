@@ -1,3 +1,6 @@
+// release.go: the end of a DatabaseManager, for which its children wait or from which they are exempt.
+// Before: status.go. Next: handler.go.
+
 package main
 
 import (
@@ -15,18 +18,19 @@ import (
 )
 
 // finalizer keeps a deleted DatabaseManager until its deletionPolicy has reached the children: with Retain they have no
-// owner reference, and the garbage collector leaves them alone. Only DatabaseManagers with Retain have it, and those that
-// had Retain until now: where the garbage collector does the work, it would only be one more thing that can get stuck.
+// owner reference, and the garbage collector leaves them alone. A DatabaseManager has it only with Retain, and from a change
+// to Delete until all children have the reference. In all other cases the garbage collector does the work without it.
 const finalizer = "coolops.cn/retain"
 
-// release lets a deleted DatabaseManager go, when its children have the owner reference or do not, as they should.
+// release removes the finalizer of a deleted DatabaseManager when its children have the owner reference, or do not have
+// it, as the deletionPolicy demands.
 func (c *Controller) release(ctx context.Context, d *dbv1alpha1.DatabaseManager) error {
 	if !slices.Contains(d.Finalizers, finalizer) {
-		return nil // others' finalizers may still hold it, but that is not our concern; nor is making children for it
+		return nil // others' finalizers may keep it: then they do their work, and this controller creates no children any more
 	}
 	var errs []error
-	for _, child := range c.children { // all, even if one fails
-		errs = append(errs, child.release(ctx, c, d))
+	for _, child := range c.children { // all of them, even if one fails
+		errs = append(errs, child.release(ctx, d))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err
@@ -35,9 +39,9 @@ func (c *Controller) release(ctx context.Context, d *dbv1alpha1.DatabaseManager)
 	return err
 }
 
-// release brings a child's owner reference in line with ownersOf, if that is not done yet. It asks the server, not the
-// store: a child that the store doesn't have yet would be lost.
-func (k childKind[O, A]) release(ctx context.Context, c *Controller, d *dbv1alpha1.DatabaseManager) error {
+// release brings a child's owner reference in line with ownersOf: with Retain, the desired state has none. It asks the
+// server, not the store: a child that the store does not have yet would be lost.
+func (k childKind[O, A]) release(ctx context.Context, d *dbv1alpha1.DatabaseManager) error {
 	var none A
 	name := d.Spec.DeploymentName + k.suffix
 	existing, err := k.clientIn(d.Namespace).Get(ctx, name, metav1.GetOptions{})
@@ -51,40 +55,47 @@ func (k childKind[O, A]) release(ctx context.Context, c *Controller, d *dbv1alph
 	if desired == none || metav1.IsControlledBy(existing, d) == (len(ownersOf(d)) > 0) {
 		return nil
 	}
-	_, err = k.update(ctx, c, d, existing, desired, "RELEASED")
+	_, err = k.update(ctx, d, existing, desired, "RELEASED")
 	return err
 }
 
-// addFinalizer adds our finalizer, if it is not there, and returns the object as it is then.
+// addFinalizer adds the finalizer, if it is not there, and returns the new object.
 func (c *Controller) addFinalizer(ctx context.Context, d *dbv1alpha1.DatabaseManager) (*dbv1alpha1.DatabaseManager, error) {
 	if slices.Contains(d.Finalizers, finalizer) {
 		return d, nil
 	}
-	return c.updateFinalizers(ctx, d, append(slices.Clone(d.Finalizers), finalizer), "HELD")
+	changed := d.DeepCopy() // the store's object must not be changed
+	changed.Finalizers = append(changed.Finalizers, finalizer)
+	return c.updateFinalizers(ctx, changed, "ADDED")
 }
 
-// removeFinalizer removes our finalizer, if it is there, and returns the object as it is then. Others' finalizers stay.
+// removeFinalizer removes the finalizer, if it is there, and returns the new object. Others' finalizers stay.
 func (c *Controller) removeFinalizer(ctx context.Context, d *dbv1alpha1.DatabaseManager) (*dbv1alpha1.DatabaseManager, error) {
-	i := slices.Index(d.Finalizers, finalizer)
-	if i < 0 {
+	if !slices.Contains(d.Finalizers, finalizer) {
 		return d, nil
 	}
-	return c.updateFinalizers(ctx, d, slices.Delete(slices.Clone(d.Finalizers), i, i+1), "LET GO")
+	changed := d.DeepCopy()
+	changed.Finalizers = slices.DeleteFunc(changed.Finalizers, func(name string) bool { return name == finalizer })
+	return c.updateFinalizers(ctx, changed, "REMOVED")
 }
 
-func (c *Controller) updateFinalizers(ctx context.Context, d *dbv1alpha1.DatabaseManager, finalizers []string, word string) (*dbv1alpha1.DatabaseManager, error) {
-	changed := d.DeepCopy() // the store's object is everybody's
-	changed.Finalizers = finalizers
-	// A whole-object write, but one with a resourceVersion: it fails if anything has changed since we looked.
-	updated, err := c.databases.CoolopsV1alpha1().DatabaseManagers(d.Namespace).Update(ctx, changed, metav1.UpdateOptions{FieldManager: fieldManager})
+// updateFinalizers writes the whole object, but with its resourceVersion: it is a conflict if anything has changed since it
+// was read.
+func (c *Controller) updateFinalizers(
+	ctx context.Context,
+	d *dbv1alpha1.DatabaseManager,
+	word string,
+) (*dbv1alpha1.DatabaseManager, error) {
+	updated, err := c.databases.CoolopsV1alpha1().DatabaseManagers(d.Namespace).Update(ctx, d, updateOptions)
 	if apierrors.IsNotFound(err) {
-		return d, fmt.Errorf("DatabaseManager %s is gone: %w", d.Name, consistency.ErrStale)
+		return d, fmt.Errorf("DatabaseManager %s is deleted: %w", d.Name, consistency.ErrStale)
 	}
 	if err != nil {
 		return d, fmt.Errorf("updating the finalizers: %w", err)
 	}
-	c.writes.Add(1)
-	c.consistency.WroteAt(cache.MetaObjectToName(d), c.databaseStore, updated.ResourceVersion)
-	c.out.Line(word, "DatabaseManager %s/%s by finalizer %s", d.Namespace, d.Name, finalizer)
+	c.consistency.WroteAt(cache.MetaObjectToName(d), c.databaseIndexer, updated.ResourceVersion)
+	c.out.Line(word, "finalizer %s of DatabaseManager %s/%s", finalizer, d.Namespace, d.Name)
 	return updated, nil
 }
+
+var updateOptions = metav1.UpdateOptions{FieldManager: fieldManager}

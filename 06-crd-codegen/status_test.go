@@ -15,7 +15,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -30,29 +29,37 @@ import (
 	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned"
 	"example.com/client-go-workbook/internal/consistency"
 	"example.com/client-go-workbook/internal/program"
+	"example.com/client-go-workbook/internal/rollout"
+	"example.com/client-go-workbook/internal/testkit"
 )
 
-// TestEveryErrorHasAReason writes a status for errors of all sorts. The server refuses a condition that the CRD's schema
+// TestEveryErrorHasAReason writes a status for errors of all sorts. The server rejects a condition that the CRD's schema
 // does not allow.
 func TestEveryErrorHasAReason(t *testing.T) {
-	w := newWorld(t)
-	client, databases := kubernetes.NewForConfigOrDie(w.config), versioned.NewForConfigOrDie(w.config)
-	c, err := NewController(client, databases, newFactory(client, selection{namespace: w.namespace, labels: labels.Everything()}),
-		newDatabaseFactory(databases, selection{namespace: w.namespace, labels: labels.Everything()}), &record.FakeRecorder{}, program.NewPrinter(io.Discard))
+	t.Parallel()
+	e := newEnv(t)
+	client, databases := kubernetes.NewForConfigOrDie(e.config), versioned.NewForConfigOrDie(e.config)
+	all := selection{namespace: e.namespace, labels: labels.Everything()}
+	c, err := NewController(client, databases, newFactory(client, all), newDatabaseFactory(databases, all),
+		&record.FakeRecorder{}, program.NewPrinter(io.Discard))
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	cut := rest.CopyConfig(w.config)
+	cut := rest.CopyConfig(e.config)
 	cut.Dial = func(context.Context, string, string) (net.Conn, error) {
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
 	}
-	_, connection := kubernetes.NewForConfigOrDie(cut).CoreV1().Pods(w.namespace).List(t.Context(), metav1.ListOptions{})
+	_, connection := kubernetes.NewForConfigOrDie(cut).CoreV1().Pods(e.namespace).List(t.Context(), metav1.ListOptions{})
 	late, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
 	defer cancel()
-	_, deadline := client.CoreV1().Pods(w.namespace).List(late, metav1.ListOptions{})
+	_, deadline := client.CoreV1().Pods(e.namespace).List(late, metav1.ListOptions{})
 	broken := foreignDeployment()
-	broken.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: fieldManager, Operation: metav1.ManagedFieldsOperationApply, FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"no":{}}}`)}}
+	broken.ManagedFields = []metav1.ManagedFieldsEntry{{
+		Manager: fieldManager, Operation: metav1.ManagedFieldsOperationApply, FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"no":{}}}`),
+	}}
+	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "DatabaseManager"}, "x", nil)
+	quota := apierrors.NewForbidden(corev1.Resource("pods"), "x", errors.New("exceeded quota: q"))
 	_, extract := appsv1ac.ExtractDeployment(broken, fieldManager)
 	status := func(reason, message string) error {
 		return &apierrors.StatusError{ErrStatus: metav1.Status{Code: 500, Reason: metav1.StatusReason(reason), Message: message}}
@@ -67,10 +74,10 @@ func TestEveryErrorHasAReason(t *testing.T) {
 		"stale":                {fmt.Errorf("reading: %w", consistency.ErrStale), reasonSyncFailed},
 		"no text":              {errors.New(""), reasonSyncFailed},
 		"joined":               {errors.Join(errors.New("one"), errors.New("two")), reasonSyncFailed},
-		"joined with Invalid":  {errors.Join(errors.New("one"), apierrors.NewInvalid(schema.GroupKind{Kind: "DatabaseManager"}, "x", nil)), "Invalid"},
-		"name conflict":        {fmt.Errorf("no: %w", nameConflict{kind: "Secret", name: "x"}), reasonNameConflict},
-		"waiting":              {waitingForDeletion{kind: "Secret", child: broken}, reasonWaiting},
-		"quota":                {apierrors.NewForbidden(corev1.Resource("pods"), "x", errors.New("exceeded quota: q")), reasonQuotaExceeded},
+		"joined with Invalid":  {errors.Join(errors.New("one"), invalid), "Invalid"},
+		"name conflict":        {fmt.Errorf("no: %w", childError{reasonNameConflict, "x"}), reasonNameConflict},
+		"waiting":              {childError{reasonWaitingForDeletion, "x"}, reasonWaitingForDeletion},
+		"quota":                {quota, rollout.ReasonQuotaExceeded},
 		"conflict":             {apierrors.NewConflict(corev1.Resource("pods"), "x", errors.New("changed")), "Conflict"},
 		"internal":             {apierrors.NewInternalError(errors.New("failed calling webhook")), "InternalError"},
 		"no reason":            {status("", "no reason"), reasonSyncFailed},
@@ -83,49 +90,45 @@ func TestEveryErrorHasAReason(t *testing.T) {
 			if test.err == nil {
 				t.Fatal("no error to begin with")
 			}
-			w := w.in(t)
+			e := e.in(t)
 			object := strings.NewReplacer(" ", "-", "'", "").Replace(strings.ToLower(name))
-			d := w.make(object, func(s *dbv1alpha1.DatabaseManagerSpec) { s.DeploymentName = object })
+			d := e.create(object, func(s *dbv1alpha1.DatabaseManagerSpec) { s.DeploymentName = object })
 			if err := c.applyStatus(t.Context(), d, nil, test.err); err != nil {
-				t.Fatalf("the server refuses the status: %v", err)
+				t.Fatalf("the server rejects the status: %v", err)
 			}
-			w.untilReady(object, test.reason)
+			e.untilReady(object, test.reason)
 		})
 	}
 }
 
-// TestWaitingIsReported makes a DatabaseManager again under its name, while something holds a child of the old one.
-func TestWaitingIsReported(t *testing.T) {
+// TestStatusReportsWhatADeletionWaitsFor makes a DatabaseManager again under its name, while something holds a child of the old one.
+func TestStatusReportsWhatADeletionWaitsFor(t *testing.T) {
 	finalizers := func(value string) []byte { return []byte(`{"metadata": {"finalizers": ` + value + `}}`) }
+	deployment := func(e *env, value string) error {
+		_, err := e.deployments.Patch(e.Context(), "db", types.MergePatchType, finalizers(value), metav1.PatchOptions{})
+		return err
+	}
+	secret := func(e *env, value string) error {
+		_, err := e.secrets.Patch(e.Context(), "db-root", types.MergePatchType, finalizers(value), metav1.PatchOptions{})
+		return err
+	}
 	for name, test := range map[string]struct {
-		hold, letGo func(w *world) error
-		words       []string
+		hold, release func(e *env) error
+		words         []string
 	}{
 		"Deployment with a finalizer": {
-			hold: func(w *world) error {
-				_, err := w.client.AppsV1().Deployments(w.namespace).Patch(w.Context(), "db", types.MergePatchType, finalizers(`["example.com/theirs"]`), metav1.PatchOptions{})
-				return err
-			},
-			letGo: func(w *world) error {
-				_, err := w.client.AppsV1().Deployments(w.namespace).Patch(w.Context(), "db", types.MergePatchType, finalizers("null"), metav1.PatchOptions{})
-				return err
-			},
-			words: []string{"Deployment db", "example.com/theirs"},
+			hold:    func(e *env) error { return deployment(e, `["example.com/theirs"]`) },
+			release: func(e *env) error { return deployment(e, "null") },
+			words:   []string{"Deployment db", "example.com/theirs"},
 		},
 		"Secret with a finalizer": {
-			hold: func(w *world) error {
-				_, err := w.client.CoreV1().Secrets(w.namespace).Patch(w.Context(), "db-root", types.MergePatchType, finalizers(`["example.com/theirs"]`), metav1.PatchOptions{})
-				return err
-			},
-			letGo: func(w *world) error {
-				_, err := w.client.CoreV1().Secrets(w.namespace).Patch(w.Context(), "db-root", types.MergePatchType, finalizers("null"), metav1.PatchOptions{})
-				return err
-			},
-			words: []string{"Secret db-root", "example.com/theirs"},
+			hold:    func(e *env) error { return secret(e, `["example.com/theirs"]`) },
+			release: func(e *env) error { return secret(e, "null") },
+			words:   []string{"Secret db-root", "example.com/theirs"},
 		},
 		"claim that a pod uses": {
-			hold: func(w *world) error {
-				_, err := w.client.CoreV1().Pods(w.namespace).Create(w.Context(), &corev1.Pod{
+			hold: func(e *env) error {
+				_, err := e.pods.Create(e.Context(), &corev1.Pod{
 					ObjectMeta: metav1.ObjectMeta{Name: "backup"},
 					Spec: corev1.PodSpec{
 						Containers: []corev1.Container{{Name: "backup", Image: "backup:1.0.0"}},
@@ -133,42 +136,42 @@ func TestWaitingIsReported(t *testing.T) {
 							PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "db-data"}}}},
 					},
 				}, metav1.CreateOptions{})
-				until(w, "the pod is on a node", get(w.client.CoreV1().Pods(w.namespace).Get, "backup"), func(p *corev1.Pod) bool { return p.Spec.NodeName != "" })
+				until(e, "the pod is on a node", get(e.pods.Get, "backup"), func(p *corev1.Pod) bool { return p.Spec.NodeName != "" })
 				return err
 			},
-			letGo: func(w *world) error {
-				return w.client.CoreV1().Pods(w.namespace).Delete(w.Context(), "backup", metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))})
+			release: func(e *env) error {
+				return e.pods.Delete(e.Context(), "backup", metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))})
 			},
 			words: []string{"PersistentVolumeClaim db-data", "kubernetes.io/pvc-protection"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			t.Parallel()
+			e := newEnv(t)
 			var counted requests
-			w.inside(counted.wrap(w.config))
-			defer w.makeVolume("db-data")()
+			e.startController(counted.wrap(e.config))
+			defer e.createVolume("db-data")()
 			storage := func(s *dbv1alpha1.DatabaseManagerSpec) {
 				if name == "claim that a pod uses" {
 					s.StorageSize = new(resource.MustParse("1Gi"))
 				}
 			}
-			w.make("example", storage)
-			w.untilReady("example", reasonReplicasReady)
-			if err := test.hold(w); err != nil {
+			e.create("example", storage)
+			e.untilReady("example", rollout.ReasonReplicasReady)
+			if err := test.hold(e); err != nil {
 				t.Fatal(err)
 			}
-			if err := w.databases.Delete(t.Context(), "example", metav1.DeleteOptions{}); err != nil {
-				t.Fatal(err)
-			}
-			untilGone(w, "the DatabaseManager", w.databases.Get, "example")
+			e.delete("example")
+			untilGone(e, "the DatabaseManager", e.databases.Get, "example")
 
 			start := time.Now()
-			w.make("example", storage)
-			d := until(w, "the status names what it waits for", get(w.databases.Get, "example"), func(d *dbv1alpha1.DatabaseManager) bool {
-				ready := apimeta.FindStatusCondition(d.Status.Conditions, dbv1alpha1.ConditionReady)
-				return ready != nil && ready.Reason == reasonWaiting && strings.Contains(ready.Message, test.words[0]) && strings.Contains(ready.Message, test.words[1])
+			e.create("example", storage)
+			d := until(e, "the status names what it waits for", get(e.databases.Get, "example"), func(d *dbv1alpha1.DatabaseManager) bool {
+				ready := readyOf(d)
+				return ready != nil && ready.Reason == reasonWaitingForDeletion &&
+					strings.Contains(ready.Message, test.words[0]) && strings.Contains(ready.Message, test.words[1])
 			})
-			t.Logf("%s after it was made again: %s", time.Since(start).Round(time.Millisecond), apimeta.FindStatusCondition(d.Status.Conditions, dbv1alpha1.ConditionReady).Message)
+			t.Logf("%s after it was created again: %s", time.Since(start).Round(time.Millisecond), readyOf(d).Message)
 			counted.take()
 			time.Sleep(5 * time.Second) // the span in which the requests are counted
 			if counts := total(counted.take()); counts > 20 {
@@ -177,73 +180,66 @@ func TestWaitingIsReported(t *testing.T) {
 				t.Logf("%d requests in 5 s of waiting", counts)
 			}
 			start = time.Now()
-			if err := test.letGo(w); err != nil {
+			if err := test.release(e); err != nil {
 				t.Fatal(err)
 			}
 			if test.words[0] == "PersistentVolumeClaim db-data" {
 				// The volume that is there was the old claim's. A pod can't have it, and that is not our concern here.
-				until(w, "there is a Deployment", get(w.client.AppsV1().Deployments(w.namespace).Get, "db"), func(*appsv1.Deployment) bool { return true })
+				until(e, "there is a Deployment", get(e.deployments.Get, "db"), func(*appsv1.Deployment) bool { return true })
 			} else {
-				untilGoneOrNew(w, d)
+				untilGoneOrNew(e, d)
 			}
-			t.Logf("recovered %s after it was let go", time.Since(start).Round(time.Millisecond))
+			t.Logf("recovered %s after its release", time.Since(start).Round(time.Millisecond))
 		})
 	}
 }
 
 // untilGoneOrNew waits until the Deployment and the Secret are the new DatabaseManager's.
-func untilGoneOrNew(w *world, d *dbv1alpha1.DatabaseManager) {
-	w.Helper()
-	until(w, "the children are the new one's", func(ctx context.Context) (bool, error) {
-		deployment, err := w.client.AppsV1().Deployments(w.namespace).Get(ctx, "db", metav1.GetOptions{})
-		secret, secretErr := w.client.CoreV1().Secrets(w.namespace).Get(ctx, "db-root", metav1.GetOptions{})
+func untilGoneOrNew(e *env, d *dbv1alpha1.DatabaseManager) {
+	e.Helper()
+	until(e, "the children are the new one's", func(ctx context.Context) (bool, error) {
+		deployment, err := e.deployments.Get(ctx, "db", metav1.GetOptions{})
+		secret, secretErr := e.secrets.Get(ctx, "db-root", metav1.GetOptions{})
 		return err == nil && secretErr == nil && metav1.IsControlledBy(deployment, d) && metav1.IsControlledBy(secret, d), nil
 	}, func(ok bool) bool { return ok })
 }
 
-func total(counts map[string]int) (n int) {
-	for kind, count := range counts {
-		if kind != "WATCH" {
-			n += count
-		}
-	}
-	return n
-}
-
-// TestFailingWritesAreReported cuts the connection at each write of a Secret. The text of the error is another one each
+// TestStatusReportsWritesThatFail cuts the connection at each write of a Secret. The text of the error is another one each
 // time, as it is with real connections, which come from another port each.
-func TestFailingWritesAreReported(t *testing.T) {
-	w := newWorld(t)
+func TestStatusReportsWritesThatFail(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
 	var cut atomic.Bool
 	var port atomic.Int64
 	cut.Store(true)
 	var counted requests
-	config := counted.wrap(w.config)
+	config := counted.wrap(e.config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(request *http.Request) (*http.Response, error) {
-			if cut.Load() && kindOfRequest(request) == "PATCH secrets" {
+		return testkit.RoundTripper(func(request *http.Request) (*http.Response, error) {
+			if cut.Load() && verbAndResource(request) == "PATCH secrets" {
 				return nil, &net.OpError{
 					Op: "read", Net: "tcp", Err: errors.New("connection reset by peer"),
-					Source: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 40_000 + int(port.Add(1))}, Addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 6443},
+					Source: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 40_000 + int(port.Add(1))},
+					Addr:   &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 6443},
 				}
 			}
 			return next.RoundTrip(request)
 		})
 	})
 	start := time.Now()
-	w.make("example")
-	c, _ := w.inside(config)
-	d := w.untilReady("example", reasonSyncFailed)
-	ready := apimeta.FindStatusCondition(d.Status.Conditions, dbv1alpha1.ConditionReady)
+	e.create("example")
+	c := e.startController(config)
+	d := e.untilReady("example", reasonSyncFailed)
+	ready := readyOf(d)
 	t.Logf("%s after the first write: %s", time.Since(start).Round(time.Millisecond), ready.Message)
 	if !strings.Contains(ready.Message, "Secret db-root") || !strings.Contains(ready.Message, "connection reset by peer") {
 		t.Errorf("message %q", ready.Message)
 	}
 	syncs := c.syncs.Load()
-	until(w, "two more attempts", func(context.Context) (int64, error) { return c.syncs.Load() - syncs, nil }, func(n int64) bool { return n >= 2 })
-	if n := counted.take()["PATCH databasemanagers/status"]; n > 1 {
+	testkit.Await(t, "two more attempts", func() bool { return c.syncs.Load() >= syncs+2 })
+	if n := counted.take()["PUT databasemanagers/status"]; n > 1 {
 		t.Errorf("the status was written %d times for the same error", n)
 	}
 	cut.Store(false)
-	w.untilReady("example", reasonReplicasReady)
+	e.untilReady("example", rollout.ReasonReplicasReady)
 }

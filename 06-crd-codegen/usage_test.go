@@ -3,38 +3,35 @@ package main
 import (
 	"context"
 	"encoding/base64"
+	"fmt"
 	"net"
-	"os"
-	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 
 	"example.com/client-go-workbook/06-crd-codegen/crd"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
-	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned"
+	"example.com/client-go-workbook/internal/rollout"
 	"example.com/client-go-workbook/internal/testcluster"
+	"example.com/client-go-workbook/internal/testkit"
 )
 
-// runProgram runs the chapter's program as a process, and returns its exit code and the last line of its output.
+// runProgram runs the chapter's program, and returns its exit code and the last line of stderr.
 func runProgram(t *testing.T, args ...string) (int, string) {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), os.Args[0], args...)
-	command.Env = append(os.Environ(), mainVar+"=1")
-	output, _ := command.CombinedOutput()
-	lines := strings.Split(strings.TrimSpace(string(output)), "\n")
-	return command.ProcessState.ExitCode(), lines[len(lines)-1]
+	_, stderr, code := testkit.Run(t, testkit.Program(t, args...))
+	lines := strings.Split(strings.TrimSpace(stderr), "\n")
+	return code, lines[len(lines)-1]
 }
 
-func TestBadUsage(t *testing.T) {
+func TestWrongFlagsEndWithOneLine(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -44,13 +41,13 @@ func TestBadUsage(t *testing.T) {
 		args []string
 		want string
 	}{
-		"no workers":      {[]string{"--workers=0"}, "1 or more"},
-		"workers as text": {[]string{"--workers=two"}, "1 or more"},
-		"port in use":     {[]string{"--listen=" + listener.Addr().String()}, "address already in use"},
-		"an argument":     {[]string{"example-mysql"}, `unknown argument "example-mysql"`},
-		"a lease that is no whole number of seconds": {[]string{"--leader-elect", "--lease-duration=1900ms"}, "whole seconds, from 1s to 1h"},
-		"a lease that is too short":                  {[]string{"--lease-duration=0s"}, "whole seconds, from 1s to 1h"},
-		"a bad duration":                             {[]string{"--resync=1"}, "missing unit"},
+		"no workers":                  {[]string{"--workers=0"}, "1 or more"},
+		"workers as text":             {[]string{"--workers=two"}, "1 or more"},
+		"port in use":                 {[]string{"--listen=" + listener.Addr().String()}, "address already in use"},
+		"an argument":                 {[]string{"example-mysql"}, `unknown argument "example-mysql"`},
+		"a lease of no whole seconds": {[]string{"--leader-elect", "--lease-duration=1900ms"}, "whole seconds, from 1s to 1h"},
+		"a lease that is too short":   {[]string{"--lease-duration=0s"}, "whole seconds, from 1s to 1h"},
+		"a bad duration":              {[]string{"--resync=1"}, "missing unit"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, line := runProgram(t, test.args...)
@@ -63,93 +60,129 @@ func TestBadUsage(t *testing.T) {
 
 // TestPasswordIsNotLogged runs the program with the most that client-go can log.
 func TestPasswordIsNotLogged(t *testing.T) {
-	for _, watchList := range []string{"true", "false"} { // without streaming lists, an answer has all Secrets
-		w := newWorld(t)
-		w.make("first")
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		command := exec.CommandContext(ctx, os.Args[0], "--kubeconfig="+testcluster.Kubeconfig(t), "--namespace="+w.namespace, "-v=10", "--leader-elect")
-		command.Env = append(os.Environ(), mainVar+"=1", "KUBE_FEATURE_WatchListClient="+watchList)
-		command.Cancel = func() error { return command.Process.Signal(syscall.SIGTERM) }
-		var output buffer
-		command.Stdout, command.Stderr = &output, &output
-		if err := command.Start(); err != nil {
-			t.Fatal(err)
-		}
-		w.untilReady("first", reasonReplicasReady)
-		got(w.databases.Patch(t.Context(), "first", types.MergePatchType, []byte(`{"spec": {"deletionPolicy": "Retain"}}`), metav1.PatchOptions{}))(w)
-		until(w, "the Secret is written again", get(w.client.CoreV1().Secrets(w.namespace).Get, "db-root"), func(s *corev1.Secret) bool { return len(s.OwnerReferences) == 0 })
-		if err := w.databases.Delete(t.Context(), "first", metav1.DeleteOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		untilGone(w, "the DatabaseManager", w.databases.Get, "first")
-		cancel()
-		_ = command.Wait()
-		password := w.secret("db-root").Data["password"]
-		log := output.String()
-		for _, secret := range []string{string(password), base64.StdEncoding.EncodeToString(password)} {
-			if n := strings.Count(log, secret); n > 0 {
-				t.Errorf("WatchListClient=%s: the password is in the log %d times", watchList, n)
+	for _, watchList := range []string{"true", "false"} { // without streaming lists, one answer contains all Secrets
+		t.Run("WatchListClient="+watchList, func(t *testing.T) {
+			t.Parallel()
+			e := newEnv(t)
+			e.create("first")
+			cmd := testkit.Program(t, "--kubeconfig="+testcluster.Kubeconfig(t), "--namespace="+e.namespace, "-v=10", "--leader-elect")
+			cmd.Env = append(cmd.Env, "KUBE_FEATURE_WatchListClient="+watchList)
+			p := testkit.Start(t, cmd)
+			e.untilReady("first", rollout.ReasonReplicasReady)
+			e.patch("first", `{"spec": {"deletionPolicy": "Retain"}}`)
+			until(e, "the Secret is written again", get(e.secrets.Get, "db-root"), func(s *corev1.Secret) bool {
+				return len(s.OwnerReferences) == 0
+			})
+			e.delete("first")
+			untilGone(e, "the DatabaseManager", e.databases.Get, "first")
+			p.Signal(t, syscall.SIGTERM)
+			p.Exit(t)
+			password := e.secret("db-root").Data["password"]
+			log := p.Out.String() + p.Err.String()
+			for _, secret := range []string{string(password), base64.StdEncoding.EncodeToString(password)} {
+				if n := strings.Count(log, secret); n > 0 {
+					t.Errorf("the password is in the log %d times", n)
+				}
 			}
-		}
-		if !strings.Contains(log, "/secrets/db-root") {
-			t.Errorf("WatchListClient=%s: the requests are not in the log: %d bytes", watchList, len(log))
-		}
+			if !strings.Contains(log, "/secrets/db-root") {
+				t.Errorf("the requests are not in the log: %d bytes", len(log))
+			}
+		})
 	}
 }
 
-func TestUnknownNamespace(t *testing.T) {
+// TestConvergesWithoutAFeatureOfClientGo switches features off as a user does. A store then gets its objects in another way,
+// or does not know its resourceVersion.
+func TestConvergesWithoutAFeatureOfClientGo(t *testing.T) {
+	for feature, line := range map[string]string{
+		"WatchListClient": "Starting DatabaseManager controller",
+		"AtomicFIFO":      "The feature gate AtomicFIFO is off",
+	} {
+		t.Run(feature, func(t *testing.T) {
+			t.Parallel()
+			e := newEnv(t)
+			cmd := testkit.Program(t, "--kubeconfig="+testcluster.Kubeconfig(t), "--namespace="+e.namespace)
+			cmd.Env = append(cmd.Env, "KUBE_FEATURE_"+feature+"=false")
+			p := testkit.Start(t, cmd)
+			const databases = 20
+			for i := range databases {
+				e.create(fmt.Sprintf("db-%d", i), func(s *dbv1alpha1.DatabaseManagerSpec) {
+					s.DeploymentName, s.Replicas = fmt.Sprintf("db-%d", i), new(int32(0))
+				})
+			}
+			for _, patch := range []string{`{"spec": {"replicas": 1, "version": "8.4.5"}}`, `{"spec": {"replicas": 0}}`} {
+				for i := range databases {
+					e.patch(fmt.Sprintf("db-%d", i), patch)
+				}
+			}
+			for i := range databases {
+				e.untilReady(fmt.Sprintf("db-%d", i), rollout.ReasonScaledToZero)
+			}
+			writes := func() int { return len(p.Out.Lines("CREATED", "APPLIED", "STATUS")) }
+			before := writes()
+			time.Sleep(5 * time.Second) // the span in which the writes are counted
+			if after := writes(); after > before {
+				t.Errorf("%d writes with nothing to do", after-before)
+			}
+			// Three children, up to three changes of the Deployment, and some statuses for each.
+			t.Logf("%d writes for %d DatabaseManagers", before, databases)
+			if before > 20*databases {
+				t.Errorf("%d writes for %d DatabaseManagers", before, databases)
+			}
+			if !strings.Contains(p.Err.String(), line) {
+				t.Errorf("the log does not contain %q:\n%s", line, &p.Err)
+			}
+			p.Signal(t, syscall.SIGTERM)
+			if code := p.Exit(t); code != 0 {
+				t.Errorf("exit code %d", code)
+			}
+		})
+	}
+}
+
+func TestUnknownNamespaceEndsWithOneLine(t *testing.T) {
 	code, line := runProgram(t, "--kubeconfig="+testcluster.Kubeconfig(t), "--namespace=no-such")
 	if code != 2 || !strings.Contains(line, `there is no namespace "no-such"`) {
 		t.Errorf("exit code %d, %q", code, line)
 	}
 }
 
-func TestMissingCRD(t *testing.T) {
+// TestCRDIsMissingInstalledDeletedAndInstalledAgain has a cluster of its own. A CRD is only gone when its last object is, so
+// this also waits until the running controller has removed its finalizer.
+func TestCRDIsMissingInstalledDeletedAndInstalledAgain(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a cluster of its own")
 	}
-	code, line := runProgram(t, "--kubeconfig="+testcluster.Start(t).Kubeconfig())
+	t.Parallel()
+	cluster := testcluster.Start(t)
+	code, line := runProgram(t, "--kubeconfig="+cluster.Kubeconfig())
 	if code != 2 || !strings.Contains(line, "install the CRD with `scripts/kubectl apply -f 06-crd-codegen/crd`") {
-		t.Errorf("exit code %d, %q", code, line)
+		t.Errorf("without the CRD: exit code %d, %q", code, line)
 	}
-}
+	config := cluster.Config()
+	e := newEnvOn(t, config)
+	_, stop := e.run(config)
 
-// TestCRDGoneAndBack deletes the CRD while the controller runs, and installs it again. A CRD is only gone when its last
-// object is, so this also waits for the controller to take its finalizer off.
-func TestCRDGoneAndBack(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a cluster of its own")
-	}
-	config := testcluster.Start(t).Config()
-	if err := crd.Install(t.Context(), config); err != nil {
-		t.Fatal(err)
-	}
-	w := &world{T: t, config: config, namespace: testcluster.Namespace(t, config)}
-	w.client = kubernetes.NewForConfigOrDie(config)
-	w.databases = versioned.NewForConfigOrDie(config).CoolopsV1alpha1().DatabaseManagers(w.namespace)
-	_, stop := w.run(config)
-
-	w.make("kept", func(spec *dbv1alpha1.DatabaseManagerSpec) { spec.DeletionPolicy = dbv1alpha1.DeletionPolicyRetain })
-	w.untilReady("kept", reasonReplicasReady)
-	secret := w.secret("db-root").UID
+	e.create("kept", func(spec *dbv1alpha1.DatabaseManagerSpec) { spec.DeletionPolicy = dbv1alpha1.DeletionPolicyRetain })
+	e.untilReady("kept", rollout.ReasonReplicasReady)
+	secret := e.secret("db-root").UID
 	definitions := dynamic.NewForConfigOrDie(config).Resource(apiextensions)
 	if err := definitions.Delete(t.Context(), "databasemanagers.coolops.cn", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	until(w, "the CRD is gone", func(ctx context.Context) (error, error) {
+	until(e, "the CRD is gone", func(ctx context.Context) (error, error) {
 		_, err := definitions.Get(ctx, "databasemanagers.coolops.cn", metav1.GetOptions{})
 		return err, nil
 	}, apierrors.IsNotFound)
-	if now := w.secret("db-root"); now.UID != secret || now.DeletionTimestamp != nil {
+	if now := e.secret("db-root"); now.UID != secret || now.DeletionTimestamp != nil {
 		t.Errorf("the retained Secret is another or on its way out: %+v", now.ObjectMeta)
 	}
 
 	if err := crd.Install(t.Context(), config); err != nil {
 		t.Fatal(err)
 	}
-	w.make("again", func(spec *dbv1alpha1.DatabaseManagerSpec) { spec.DeploymentName = "again" })
-	w.untilReady("again", reasonReplicasReady)
+	e.create("again", func(spec *dbv1alpha1.DatabaseManagerSpec) { spec.DeploymentName = "again" })
+	e.untilReady("again", rollout.ReasonReplicasReady)
 	stop()
 }
 

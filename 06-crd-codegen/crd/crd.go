@@ -1,5 +1,5 @@
-// Package crd has the manifest of the CRD that is generated from pkg/apis, and installs it for tests. Whoever runs
-// the chapter gets it from scripts/apply-samples.sh, or from `scripts/kubectl apply -f 06-crd-codegen/crd`.
+// Package crd has the manifest of the CRD that is generated from pkg/apis, and installs it for tests. For a
+// reader who runs the chapter, it is installed by scripts/apply-samples.sh, or by `scripts/kubectl apply -f 06-crd-codegen/crd`.
 package crd
 
 import (
@@ -30,12 +30,14 @@ func Install(ctx context.Context, config *rest.Config) error {
 	if err != nil {
 		return err
 	}
-	definitions := client.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
-	if _, err := definitions.Apply(ctx, definition.GetName(), definition, metav1.ApplyOptions{FieldManager: "crd.Install", Force: true}); err != nil {
+	apiextensions := schema.GroupVersion{Group: "apiextensions.k8s.io", Version: "v1"}
+	definitions := client.Resource(apiextensions.WithResource("customresourcedefinitions"))
+	options := metav1.ApplyOptions{FieldManager: "crd.Install", Force: true}
+	if _, err := definitions.Apply(ctx, definition.GetName(), definition, options); err != nil {
 		return err
 	}
 	objects := client.Resource(schema.GroupVersionResource{Group: "coolops.cn", Version: "v1alpha1", Resource: "databasemanagers"})
-	// The condition Established comes a moment before the first request that is answered. To ask is the surer test.
+	// The condition Established comes a moment before the first request that is answered. So this makes requests until one is answered.
 	var last error
 	err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
 		_, last = objects.List(ctx, metav1.ListOptions{Limit: 1})

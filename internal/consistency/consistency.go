@@ -2,7 +2,8 @@
 //
 // A store is always a little behind the server. A reconcile between a write and its event would see the state from before,
 // and write the same again. A [Store] remembers each write until the informers' stores have it. It is a small copy of the
-// ConsistencyStore of Kubernetes' own controllers, in pkg/controller/util/consistency.
+// ConsistencyStore of Kubernetes' own controllers, in pkg/controller/util/consistency. Unlike that one, it also reports if a
+// store is behind for so long that its watch probably hangs ([ErrLate]).
 package consistency
 
 import (
@@ -22,6 +23,22 @@ import (
 // ErrStale means that a store, or an object that was read from it, is older than the server's state.
 var ErrStale = errors.New("the store is not up to date yet")
 
+// ErrLate is an ErrStale of a store that has not had a write for more than LateAfter. Its text is always the same.
+var ErrLate error = lateError{}
+
+type lateError struct{}
+
+func (lateError) Error() string {
+	return fmt.Sprintf("the controller has not received its own last write from the API server for more than %s: "+
+		"its watch may hang, and what it knows may be out of date", LateAfter)
+}
+
+func (lateError) Unwrap() error { return ErrStale }
+
+// LateAfter is how long a store can be behind before EnsureReady returns ErrLate. Events usually take milliseconds, and
+// after a burst of writes seconds.
+const LateAfter = 30 * time.Second
+
 // IsRace reports whether an error means that somebody else was faster, or that a store is not up to date. That is no
 // failure: a later sync reads the newer state.
 func IsRace(err error) bool { return apierrors.IsConflict(err) || errors.Is(err, ErrStale) }
@@ -36,12 +53,17 @@ func NewBackoff() workqueue.TypedRateLimiter[cache.ObjectName] {
 // object whose key is in the queue: no two workers use the same one at the same time.
 type Store struct {
 	mu     sync.Mutex
-	writes map[cache.ObjectName]map[cache.Store]string // by owner and store: the resourceVersion of the newest write
+	writes map[cache.ObjectName]map[cache.Store]write // by owner and store: the newest write
+}
+
+type write struct {
+	resourceVersion string
+	at              time.Time
 }
 
 // New returns a Store without writes.
 func New() *Store {
-	return &Store{writes: map[cache.ObjectName]map[cache.Store]string{}}
+	return &Store{writes: map[cache.ObjectName]map[cache.Store]write{}}
 }
 
 // WroteAt records a write of an object that the store selects: resourceVersion is that of the server's answer.
@@ -49,24 +71,31 @@ func (s *Store) WroteAt(owner cache.ObjectName, store cache.Store, resourceVersi
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.writes[owner] == nil {
-		s.writes[owner] = map[cache.Store]string{}
+		s.writes[owner] = map[cache.Store]write{}
 	}
-	s.writes[owner][store] = resourceVersion
+	s.writes[owner][store] = write{resourceVersion, time.Now()}
 }
 
-// EnsureReady returns nil if the stores are at least as new as all writes for an owner, and an [ErrStale] if not.
-func (s *Store) EnsureReady(owner cache.ObjectName) error {
+// EnsureReady returns nil if the stores are at least as new as all writes for an owner. If not, the error is an [ErrStale],
+// and after some time [ErrLate].
+func (s *Store) EnsureReady(owner cache.ObjectName) (err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for store, wrote := range s.writes[owner] {
 		read := store.LastStoreSyncResourceVersion()
-		order, err := resourceversion.CompareResourceVersion(read, wrote)
-		if err == nil && order < 0 { // an error: the store has no version to compare, see LogIfOff
-			return fmt.Errorf("a store is at resourceVersion %s, and our write at %s: %w", read, wrote, ErrStale)
+		order, compareErr := resourceversion.CompareResourceVersion(read, wrote.resourceVersion)
+		switch {
+		case compareErr != nil || order >= 0: // an error: the store has no version to compare, see LogIfOff
+		case time.Since(wrote.at) > LateAfter:
+			return ErrLate
+		default:
+			err = fmt.Errorf("a store is at resourceVersion %s, and our write at %s: %w", read, wrote.resourceVersion, ErrStale)
 		}
 	}
-	delete(s.writes, owner)
-	return nil
+	if err == nil {
+		delete(s.writes, owner)
+	}
+	return err
 }
 
 // Len returns the number of owners with writes that no EnsureReady has found in the stores yet.

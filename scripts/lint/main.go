@@ -29,11 +29,11 @@ var limits = map[string]int{
 	"03-lister":      344,
 	"04-workqueue":   400,
 	"05-controller":  500,
-	"06-crd-codegen": 971,
+	"06-crd-codegen": 820,
 }
 
 // unchecked are files that still have longer lines.
-var unchecked = regexp.MustCompile(`^(06-|0[123]-.*_test|internal/(docs|podcause)/)`)
+var unchecked = regexp.MustCompile(`^(0[123]-.*_test|internal/docs/)`)
 
 // maxColumns is the longest line, in which a tab counts as 4 columns.
 const maxColumns = 140

@@ -1,6 +1,6 @@
 // Command openapi prints the OpenAPI schema of the API's Go types, for scripts/update-codegen.sh.
 //
-// applyconfiguration-gen takes the schema to know which lists are maps and who may own what. Without it there are
+// applyconfiguration-gen takes the schema to know which lists are maps and which fields have an owner of their own. Without it there are
 // no Extract functions, and the generated fake clientset fails at each write.
 package main
 

@@ -107,14 +107,14 @@ func schema_pkg_apis_databasemanager_v1alpha1_DatabaseManager(ref common.Referen
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "What is asked for.",
+							Description: "The desired state.",
 							Default:     map[string]interface{}{},
 							Ref:         ref("example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1.DatabaseManagerSpec"),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "What there is, as the controller saw it last.",
+							Description: "The actual state, as the controller has read it last.",
 							Default:     map[string]interface{}{},
 							Ref:         ref("example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1.DatabaseManagerStatus"),
 						},
@@ -180,7 +180,7 @@ func schema_pkg_apis_databasemanager_v1alpha1_DatabaseManagerSpec(ref common.Ref
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "DatabaseManagerSpec is what is asked for.\n\nThe first rule is about two objects, the new one and the one before: it is checked on updates only. Neither direction could keep the data.",
+				Description: "DatabaseManagerSpec is the desired state.\n\nThe first rule is about two objects, the new one and the one before: it is checked on updates only. Neither direction could keep the data.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"dbtype": {
@@ -208,20 +208,20 @@ func schema_pkg_apis_databasemanager_v1alpha1_DatabaseManagerSpec(ref common.Ref
 					},
 					"version": {
 						SchemaProps: spec.SchemaProps{
-							Description: "The version of the database, in three numbers such as 8.4.6: the fewer numbers a version has, the more images it stands for over time. Without it, the controller takes the one it was built with.",
+							Description: "The version of the database, in three numbers such as 8.4.6: the fewer numbers a version has, the more images it stands for over time. Without it, the controller uses the one it was built with.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"storageSize": {
 						SchemaProps: spec.SchemaProps{
-							Description: "The size of the volume that the data are kept on, such as 10Gi. Without it they are gone with the pod. It can grow, if the storage class allows it, but not shrink.",
+							Description: "The size of the volume that the data are kept on, such as 10Gi. Without it they are deleted with the pod. It can grow, if the storage class allows it, but not shrink.",
 							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
 						},
 					},
 					"deletionPolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "What becomes of the Deployment and the rest when this object is deleted: Delete or Retain.",
+							Description: "What happens to the Deployment and the other children when this object is deleted: Delete or Retain.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -239,12 +239,12 @@ func schema_pkg_apis_databasemanager_v1alpha1_DatabaseManagerStatus(ref common.R
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "DatabaseManagerStatus is what there is. Only the controller writes it, through the status subresource.",
+				Description: "DatabaseManagerStatus is the actual state. Only the controller writes it, through the status subresource.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "The generation of the spec that this status is about: if it is lower than metadata.generation, the controller has not got to the newest spec yet.",
+							Description: "The generation of the spec that this status is about: if it is lower than metadata.generation, the controller has not processed the newest spec yet.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -274,7 +274,7 @@ func schema_pkg_apis_databasemanager_v1alpha1_DatabaseManagerStatus(ref common.R
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "Ready: as many servers are ready as were asked for. Progressing: the controller or the cluster is at work on it.",
+							Description: "Ready: as many servers are ready as were asked for. Progressing: the rollout is not complete, and goes on.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{

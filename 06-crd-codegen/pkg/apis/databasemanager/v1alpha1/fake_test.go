@@ -12,11 +12,13 @@ import (
 )
 
 // TestFakeUnderstandsApply shows that the generated fake clientset knows field managers, which it does because the
-// apply configurations were made from an OpenAPI schema.
+// apply configurations were generated from an OpenAPI schema.
 func TestFakeUnderstandsApply(t *testing.T) {
 	client := fake.NewClientset().CoolopsV1alpha1().DatabaseManagers("x")
-	apply := func(manager string, spec *dbv1alpha1ac.DatabaseManagerSpecApplyConfiguration, force bool) (*dbv1alpha1.DatabaseManager, error) {
-		return client.Apply(t.Context(), dbv1alpha1ac.DatabaseManager("db", "x").WithSpec(spec), metav1.ApplyOptions{FieldManager: manager, Force: force})
+	type spec = *dbv1alpha1ac.DatabaseManagerSpecApplyConfiguration
+	apply := func(manager string, fields spec, force bool) (*dbv1alpha1.DatabaseManager, error) {
+		desired := dbv1alpha1ac.DatabaseManager("db", "x").WithSpec(fields)
+		return client.Apply(t.Context(), desired, metav1.ApplyOptions{FieldManager: manager, Force: force})
 	}
 	if _, err := apply("first", dbv1alpha1ac.DatabaseManagerSpec().WithDbtype(dbv1alpha1.MySQL).WithReplicas(1), false); err != nil {
 		t.Fatal(err)

@@ -25,14 +25,16 @@ func setup(t *testing.T) (*rest.Config, string, dynamic.ResourceInterface) {
 		t.Fatal(err)
 	}
 	namespace := testcluster.Namespace(t, config)
-	return config, namespace, dynamic.NewForConfigOrDie(config).Resource(dbv1alpha1.Resource("databasemanagers").WithVersion("v1alpha1")).Namespace(namespace)
+	resource := dbv1alpha1.Resource("databasemanagers").WithVersion("v1alpha1")
+	return config, namespace, dynamic.NewForConfigOrDie(config).Resource(resource).Namespace(namespace)
 }
 
 // parse returns a DatabaseManager with that spec, given as YAML in one line.
 func parse(t *testing.T, spec string) *unstructured.Unstructured {
 	t.Helper()
 	object := map[string]any{}
-	if err := yaml.Unmarshal([]byte(`{apiVersion: coolops.cn/v1alpha1, kind: DatabaseManager, metadata: {generateName: x-}, `+spec+`}`), &object); err != nil {
+	text := `{apiVersion: coolops.cn/v1alpha1, kind: DatabaseManager, metadata: {generateName: x-}, ` + spec + `}`
+	if err := yaml.Unmarshal([]byte(text), &object); err != nil {
 		t.Fatal(err)
 	}
 	return &unstructured.Unstructured{Object: object}
@@ -165,7 +167,8 @@ func TestUpdate(t *testing.T) {
 // TestUnknownFieldIsPruned shows what happens without strict validation: nothing is said, and the field is gone.
 func TestUnknownFieldIsPruned(t *testing.T) {
 	_, _, client := setup(t)
-	object, err := client.Create(t.Context(), parse(t, "spec: {dbtype: mysql, deploymentName: mysql, replica: 3}"), metav1.CreateOptions{FieldValidation: metav1.FieldValidationIgnore})
+	options := metav1.CreateOptions{FieldValidation: metav1.FieldValidationIgnore}
+	object, err := client.Create(t.Context(), parse(t, "spec: {dbtype: mysql, deploymentName: mysql, replica: 3}"), options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +180,8 @@ func TestUnknownFieldIsPruned(t *testing.T) {
 
 func TestStatusSubresource(t *testing.T) {
 	_, _, client := setup(t)
-	object, err := client.Create(t.Context(), parse(t, "spec: {dbtype: mysql, deploymentName: mysql}, status: {availableReplicas: 3}"), metav1.CreateOptions{})
+	withStatus := parse(t, "spec: {dbtype: mysql, deploymentName: mysql}, status: {availableReplicas: 3}")
+	object, err := client.Create(t.Context(), withStatus, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,10 +200,14 @@ func TestStatusSubresource(t *testing.T) {
 		t.Errorf("writing the status of both gave status %v, spec %v, generation %d", status, spec, object.GetGeneration())
 	}
 
+	condition := func(fields string) string {
+		return "{type: Ready, message: '', lastTransitionTime: '2026-01-01T00:00:00Z', " + fields + "}"
+	}
+	ready := condition("status: 'True', reason: R")
 	for name, test := range map[string]struct{ status, want string }{
-		"a condition without a reason":     {"conditions: [{type: Ready, status: 'True', message: '', lastTransitionTime: '2026-01-01T00:00:00Z'}]", "reason: Required value"},
-		"a condition with a wrong status":  {"conditions: [{type: Ready, status: 'Yes', reason: R, message: '', lastTransitionTime: '2026-01-01T00:00:00Z'}]", `Unsupported value: "Yes"`},
-		"the same condition twice":         {"conditions: [" + strings.Repeat("{type: Ready, status: 'True', reason: R, message: '', lastTransitionTime: '2026-01-01T00:00:00Z'}, ", 2) + "]", "Duplicate value"},
+		"a condition without a reason":     {"conditions: [" + condition("status: 'True'") + "]", "reason: Required value"},
+		"a condition with a wrong status":  {"conditions: [" + condition("status: 'Yes', reason: R") + "]", `Unsupported value: "Yes"`},
+		"the same condition twice":         {"conditions: [" + ready + ", " + ready + "]", "Duplicate value"},
 		"availableReplicas as a text":      {"availableReplicas: '1'", "must be of type integer"},
 		"a field that status doesn't have": {"phase: Running", "unknown field"},
 	} {
@@ -235,7 +243,8 @@ func TestScaleSubresource(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client.Patch(t.Context(), plain.GetName(), "application/merge-patch+json", patch, metav1.PatchOptions{}, "status"); err != nil {
+	options := metav1.PatchOptions{}
+	if _, err := client.Patch(t.Context(), plain.GetName(), "application/merge-patch+json", patch, options, "status"); err != nil {
 		t.Fatal(err)
 	}
 	got, err := typed.GetScale(t.Context(), plain.GetName(), metav1.GetOptions{})
@@ -246,7 +255,8 @@ func TestScaleSubresource(t *testing.T) {
 		t.Errorf("scale has spec %+v, status %+v", got.Spec, got.Status)
 	}
 
-	disk, err := client.Create(t.Context(), parse(t, "spec: {dbtype: mysql, deploymentName: mysql, storageSize: 1Gi}"), metav1.CreateOptions{})
+	withDisk := parse(t, "spec: {dbtype: mysql, deploymentName: mysql, storageSize: 1Gi}")
+	disk, err := client.Create(t.Context(), withDisk, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +267,8 @@ func TestScaleSubresource(t *testing.T) {
 // TestColumns asks for a table, as kubectl get does.
 func TestColumns(t *testing.T) {
 	config, namespace, client := setup(t)
-	if _, err := client.Create(t.Context(), parse(t, "spec: {dbtype: mysql, deploymentName: mysql, replicas: 2}"), metav1.CreateOptions{}); err != nil {
+	two := parse(t, "spec: {dbtype: mysql, deploymentName: mysql, replicas: 2}")
+	if _, err := client.Create(t.Context(), two, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	answer, err := versioned.NewForConfigOrDie(config).CoolopsV1alpha1().RESTClient().Get().

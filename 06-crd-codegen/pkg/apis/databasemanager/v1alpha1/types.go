@@ -25,15 +25,15 @@ type DatabaseManager struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// What is asked for.
+	// The desired state.
 	// +required
 	Spec DatabaseManagerSpec `json:"spec"`
-	// What there is, as the controller saw it last.
+	// The actual state, as the controller has read it last.
 	// +optional
 	Status DatabaseManagerStatus `json:"status,omitempty"`
 }
 
-// DatabaseManagerSpec is what is asked for.
+// DatabaseManagerSpec is the desired state.
 //
 // The first rule is about two objects, the new one and the one before: it is checked on updates only. Neither
 // direction could keep the data.
@@ -62,20 +62,20 @@ type DatabaseManagerSpec struct {
 	Replicas *int32 `json:"replicas,omitempty"`
 
 	// The version of the database, in three numbers such as 8.4.6: the fewer numbers a version has, the more images it
-	// stands for over time. Without it, the controller takes the one it was built with.
+	// stands for over time. Without it, the controller uses the one it was built with.
 	// +optional
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:Pattern=`^(0|[1-9][0-9]*)(\.(0|[1-9][0-9]*)){2}$`
 	Version string `json:"version,omitempty"`
 
-	// The size of the volume that the data are kept on, such as 10Gi. Without it they are gone with the pod.
+	// The size of the volume that the data are kept on, such as 10Gi. Without it they are deleted with the pod.
 	// It can grow, if the storage class allows it, but not shrink.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('1Mi')) >= 0",message="storageSize is less than 1Mi: a number without a unit, such as Gi, is in bytes"
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity(string(oldSelf))) >= 0",message="storageSize can't shrink"
 	StorageSize *resource.Quantity `json:"storageSize,omitempty"`
 
-	// What becomes of the Deployment and the rest when this object is deleted: Delete or Retain.
+	// What happens to the Deployment and the other children when this object is deleted: Delete or Retain.
 	// +optional
 	// +kubebuilder:default=Delete
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
@@ -91,7 +91,7 @@ const (
 	MariaDB DatabaseType = "mariadb"
 )
 
-// DeletionPolicy says what becomes of the children of a DatabaseManager that is deleted.
+// DeletionPolicy says what happens to the children of a DatabaseManager that is deleted.
 // +kubebuilder:validation:Enum=Delete;Retain
 type DeletionPolicy string
 
@@ -101,10 +101,10 @@ const (
 	DeletionPolicyRetain DeletionPolicy = "Retain" // they stay, without an owner
 )
 
-// DatabaseManagerStatus is what there is. Only the controller writes it, through the status subresource.
+// DatabaseManagerStatus is the actual state. Only the controller writes it, through the status subresource.
 type DatabaseManagerStatus struct {
 	// The generation of the spec that this status is about: if it is lower than metadata.generation, the
-	// controller has not got to the newest spec yet.
+	// controller has not processed the newest spec yet.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// How many servers are ready.
@@ -113,7 +113,8 @@ type DatabaseManagerStatus struct {
 	// The label selector of the pods, as text, for the scale subresource.
 	// +optional
 	Selector string `json:"selector,omitempty"`
-	// Ready: as many servers are ready as were asked for. Progressing: the controller or the cluster is at work on it.
+	// Ready: as many servers are ready as were asked for. Progressing: the rollout is not complete, and goes
+	// on.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

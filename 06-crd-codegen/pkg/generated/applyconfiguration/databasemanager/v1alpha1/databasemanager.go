@@ -18,9 +18,9 @@ import (
 type DatabaseManagerApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration    `json:""`
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// What is asked for.
+	// The desired state.
 	Spec *DatabaseManagerSpecApplyConfiguration `json:"spec,omitempty"`
-	// What there is, as the controller saw it last.
+	// The actual state, as the controller has read it last.
 	Status *DatabaseManagerStatusApplyConfiguration `json:"status,omitempty"`
 }
 

@@ -10,7 +10,7 @@ import (
 // DatabaseManagerSpecApplyConfiguration represents a declarative configuration of the DatabaseManagerSpec type for use
 // with apply.
 //
-// DatabaseManagerSpec is what is asked for.
+// DatabaseManagerSpec is the desired state.
 //
 // The first rule is about two objects, the new one and the one before: it is checked on updates only. Neither
 // direction could keep the data.
@@ -23,12 +23,12 @@ type DatabaseManagerSpecApplyConfiguration struct {
 	// How many servers to run, each with data of its own.
 	Replicas *int32 `json:"replicas,omitempty"`
 	// The version of the database, in three numbers such as 8.4.6: the fewer numbers a version has, the more images it
-	// stands for over time. Without it, the controller takes the one it was built with.
+	// stands for over time. Without it, the controller uses the one it was built with.
 	Version *string `json:"version,omitempty"`
-	// The size of the volume that the data are kept on, such as 10Gi. Without it they are gone with the pod.
+	// The size of the volume that the data are kept on, such as 10Gi. Without it they are deleted with the pod.
 	// It can grow, if the storage class allows it, but not shrink.
 	StorageSize *resource.Quantity `json:"storageSize,omitempty"`
-	// What becomes of the Deployment and the rest when this object is deleted: Delete or Retain.
+	// What happens to the Deployment and the other children when this object is deleted: Delete or Retain.
 	DeletionPolicy *databasemanagerv1alpha1.DeletionPolicy `json:"deletionPolicy,omitempty"`
 }
 

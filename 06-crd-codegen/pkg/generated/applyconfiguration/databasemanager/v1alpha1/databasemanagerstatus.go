@@ -9,16 +9,17 @@ import (
 // DatabaseManagerStatusApplyConfiguration represents a declarative configuration of the DatabaseManagerStatus type for use
 // with apply.
 //
-// DatabaseManagerStatus is what there is. Only the controller writes it, through the status subresource.
+// DatabaseManagerStatus is the actual state. Only the controller writes it, through the status subresource.
 type DatabaseManagerStatusApplyConfiguration struct {
 	// The generation of the spec that this status is about: if it is lower than metadata.generation, the
-	// controller has not got to the newest spec yet.
+	// controller has not processed the newest spec yet.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// How many servers are ready.
 	AvailableReplicas *int32 `json:"availableReplicas,omitempty"`
 	// The label selector of the pods, as text, for the scale subresource.
 	Selector *string `json:"selector,omitempty"`
-	// Ready: as many servers are ready as were asked for. Progressing: the controller or the cluster is at work on it.
+	// Ready: as many servers are ready as were asked for. Progressing: the rollout is not complete, and goes
+	// on.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 }
 

@@ -1,4 +1,4 @@
-package podcause
+package rollout
 
 import (
 	"testing"
@@ -15,7 +15,7 @@ func terminated(code int32, reason string) corev1.ContainerState {
 	return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason}}
 }
 
-func TestOf(t *testing.T) {
+func TestCauseOf(t *testing.T) {
 	container := func(state, last corev1.ContainerState, restarts int32) *corev1.Pod {
 		return &corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{
 			{Name: "mysql", Image: "mysql:0.0.1", State: state, LastTerminationState: last, RestartCount: restarts},
@@ -34,6 +34,14 @@ func TestOf(t *testing.T) {
 	none := corev1.ContainerState{}
 	pull := Cause{"ImagePullBackOff", "the image mysql:0.0.1 cannot be pulled"}
 	crash := Cause{"CrashLoopBackOff", "the container mysql ends with exit code 1 (Error)"}
+	killed := Cause{"CrashLoopBackOff", "the container mysql ends with exit code 137 (OOMKilled)"}
+	config := Cause{"CreateContainerConfigError", "the container mysql cannot be started"}
+	failing := container(waiting("ErrImagePull"), none, 0)
+	crashing := container(running, terminated(1, "Error"), 2)
+	full := "0/4 nodes are available: 1 node(s) had untolerated taint(s), 3 Insufficient memory. " +
+		"preemption: 0/4 nodes are available: 4 Preemption is not helpful for scheduling."
+	fuller := "0/9 nodes are available: 3 node(s) had untolerated taint(s), 6 Insufficient memory. " +
+		"no new claims to deallocate, preemption: 0/9 nodes"
 	memory := Cause{"Unschedulable", "no node is available: Insufficient memory, node(s) had untolerated taint(s)"}
 
 	for name, test := range map[string]struct {
@@ -41,36 +49,36 @@ func TestOf(t *testing.T) {
 		want Cause
 	}{
 		"none":                         {nil, Cause{}},
-		"being made":                   {[]*corev1.Pod{container(waiting("ContainerCreating"), none, 0)}, Cause{}},
+		"being created":                {[]*corev1.Pod{container(waiting("ContainerCreating"), none, 0)}, Cause{}},
 		"running, not ready yet":       {[]*corev1.Pod{container(running, none, 0)}, Cause{}},
 		"the image, at an attempt":     {[]*corev1.Pod{container(waiting("ErrImagePull"), none, 0)}, pull},
 		"the image, between attempts":  {[]*corev1.Pod{container(waiting("ImagePullBackOff"), none, 0)}, pull},
 		"a crash, just now":            {[]*corev1.Pod{container(terminated(1, "Error"), none, 0)}, crash},
 		"crashes, between attempts":    {[]*corev1.Pod{container(waiting("CrashLoopBackOff"), terminated(1, "Error"), 1)}, crash},
 		"crashes, at an attempt":       {[]*corev1.Pod{container(running, terminated(1, "Error"), 2)}, crash},
-		"too much memory":              {[]*corev1.Pod{container(running, terminated(137, "OOMKilled"), 1)}, Cause{"CrashLoopBackOff", "the container mysql ends with exit code 137 (OOMKilled)"}},
+		"too much memory":              {[]*corev1.Pod{container(running, terminated(137, "OOMKilled"), 1)}, killed},
 		"ready again after a crash":    {[]*corev1.Pod{ready}, Cause{}},
 		"being deleted":                {[]*corev1.Pod{deleted}, Cause{}},
-		"a missing key of a Secret":    {[]*corev1.Pod{container(waiting("CreateContainerConfigError"), none, 0)}, Cause{"CreateContainerConfigError", "the container mysql cannot be started"}},
-		"no node":                      {[]*corev1.Pod{unscheduled("0/4 nodes are available: 1 node(s) had untolerated taint(s), 3 Insufficient memory. preemption: 0/4 nodes are available: 4 Preemption is not helpful for scheduling.")}, memory},
-		"no node, with other numbers":  {[]*corev1.Pod{unscheduled("0/9 nodes are available: 3 node(s) had untolerated taint(s), 6 Insufficient memory. no new claims to deallocate, preemption: 0/9 nodes")}, memory},
+		"a missing key of a Secret":    {[]*corev1.Pod{container(waiting("CreateContainerConfigError"), none, 0)}, config},
+		"no node":                      {[]*corev1.Pod{unscheduled(full)}, memory},
+		"no node, with other numbers":  {[]*corev1.Pod{unscheduled(fuller)}, memory},
 		"an unknown message":           {[]*corev1.Pod{unscheduled("no nodes")}, Cause{"Unschedulable", "no nodes"}},
-		"two causes":                   {[]*corev1.Pod{container(waiting("ErrImagePull"), none, 0), container(running, terminated(1, "Error"), 2)}, crash},
-		"two causes, in another order": {[]*corev1.Pod{container(running, terminated(1, "Error"), 2), container(waiting("ErrImagePull"), none, 0)}, crash},
+		"two causes":                   {[]*corev1.Pod{failing, crashing}, crash},
+		"two causes, in another order": {[]*corev1.Pod{crashing, failing}, crash},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := Of(test.pods); got != test.want {
+			if got := CauseOf(test.pods...); got != test.want {
 				t.Errorf("got %+v, want %+v", got, test.want)
 			}
 			for _, pod := range test.pods {
 				for range 2 { // a watch that is a list transforms objects twice
-					if kept, err := Keep(pod); kept != pod || err != nil {
-						t.Errorf("Keep: %v, %v", kept, err)
+					if kept, err := KeepPod(pod); kept != pod || err != nil {
+						t.Errorf("KeepPod: %v, %v", kept, err)
 					}
 				}
 			}
-			if got := Of(test.pods); got != test.want {
-				t.Errorf("after Keep: got %+v, want %+v", got, test.want)
+			if got := CauseOf(test.pods...); got != test.want {
+				t.Errorf("after KeepPod: got %+v, want %+v", got, test.want)
 			}
 		})
 	}

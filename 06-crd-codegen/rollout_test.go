@@ -8,45 +8,40 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
-	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
+	"example.com/client-go-workbook/internal/rollout"
+	"example.com/client-go-workbook/internal/testkit"
 )
 
-// readyMessage waits until a DatabaseManager is not ready for a reason, and returns the message.
-func (w *world) readyMessage(name, reason string) string {
-	w.Helper()
-	return apimeta.FindStatusCondition(w.untilReady(name, reason).Status.Conditions, dbv1alpha1.ConditionReady).Message
-}
-
-// TestUnschedulable has pods that no node takes.
-func TestUnschedulable(t *testing.T) {
-	w := newWorld(t)
-	w.run(w.config)
-	w.make("example")
-	w.untilReady("example", reasonReplicasReady)
+// TestStatusReportsThatNoNodeFits has pods that no node takes.
+func TestStatusReportsThatNoNodeFits(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.run(e.config)
+	e.create("example")
+	e.untilReady("example", rollout.ReasonReplicasReady)
 	nodeSelector := func(value string) {
 		t.Helper()
 		patch := fmt.Appendf(nil, `{"spec": {"template": {"spec": {"nodeSelector": %s}}}}`, value)
-		got(w.client.AppsV1().Deployments(w.namespace).Patch(t.Context(), "db", types.StrategicMergePatchType, patch, metav1.PatchOptions{}))(w)
+		testkit.Must(e.deployments.Patch(t.Context(), "db", types.StrategicMergePatchType, patch, metav1.PatchOptions{}))(e)
 	}
 	start := time.Now()
 	nodeSelector(`{"example.com/no-such": "node"}`)
-	message := w.readyMessage("example", corev1.PodReasonUnschedulable)
+	message := e.readyMessage("example", corev1.PodReasonUnschedulable)
 	t.Logf("%s after the change: %s", time.Since(start).Round(time.Millisecond), message)
 	if !strings.HasSuffix(message, ": no node is available: node(s) didn't match Pod's node affinity/selector") {
 		t.Errorf("message %q", message)
 	}
 	nodeSelector("null")
-	w.untilReady("example", reasonReplicasReady)
+	e.untilReady("example", rollout.ReasonReplicasReady)
 }
 
-// TestKubeletCauses writes a pod's status as a kubelet does that can't pull the image, or whose container crashes. What
+// TestStatusReportsWhatAKubeletReports writes a pod's status as a kubelet does that can't pull the image, or whose container crashes. What
 // it reports alternates; the condition must not.
-func TestKubeletCauses(t *testing.T) {
+func TestStatusReportsWhatAKubeletReports(t *testing.T) {
 	now := metav1.Now().UTC().Format(time.RFC3339)
 	waiting := func(reason string, i int) string {
 		return fmt.Sprintf(`"ready": false, "state": {"waiting": {"reason": %q, "message": "attempt %d"}}`, reason, i)
@@ -76,42 +71,46 @@ func TestKubeletCauses(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			t.Parallel()
+			e := newEnv(t)
 			var counted requests
-			c, _ := w.inside(counted.wrap(w.config))
-			w.make("example")
-			d := w.untilReady("example", reasonReplicasReady)
-			pods := w.client.CoreV1().Pods(w.namespace)
-			pod := got(pods.List(t.Context(), metav1.ListOptions{LabelSelector: d.Status.Selector}))(w).Items[0]
+			c := e.startController(counted.wrap(e.config))
+			e.create("example")
+			d := e.untilReady("example", rollout.ReasonReplicasReady)
+			pods := e.pods
+			pod := testkit.Must(pods.List(t.Context(), metav1.ListOptions{LabelSelector: d.Status.Selector}))(e).Items[0]
 			kubelet := func(phase, ready, state string, restarts int) {
 				t.Helper()
-				patch := fmt.Appendf(nil, `{"status": {"phase": %q, "conditions": [{"type": "PodScheduled", "status": "True"}, {"type": "Ready", "status": %q}],
-					"containerStatuses": [{"name": "mysql", "image": "mysql:8.4.6", "imageID": "", "restartCount": %d, %s}]}}`, phase, ready, restarts, state)
-				got(pods.Patch(t.Context(), pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status"))(w)
+				patch := fmt.Appendf(nil, `{"status": {
+					"phase": %q,
+					"conditions": [{"type": "PodScheduled", "status": "True"}, {"type": "Ready", "status": %q}],
+					"containerStatuses": [{"name": "mysql", "image": "mysql:8.4.6", "imageID": "", "restartCount": %d, %s}]}}`,
+					phase, ready, restarts, state)
+				testkit.Must(pods.Patch(t.Context(), pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status"))(e)
 			}
 			start := time.Now()
 			kubelet("Pending", "False", test.states[0](0), 0)
-			if message := w.readyMessage("example", test.reason); message != test.message {
+			if message := e.readyMessage("example", test.reason); message != test.message {
 				t.Errorf("message %q, want %q", message, test.message)
 			}
 			t.Logf("%s after the kubelet's report", time.Since(start).Round(time.Millisecond))
-			w.quiet(c, &counted)
+			e.quiet(c, &counted)
 			syncs := c.syncs.Load()
 			for i := range 4 * len(test.states) {
 				kubelet("Pending", "False", test.states[i%len(test.states)](i), i)
 			}
-			latest := got(pods.Get(t.Context(), pod.Name, metav1.GetOptions{}))(w).ResourceVersion
-			until(w, "the store has the last one", func(context.Context) (bool, error) {
-				order, err := resourceversion.CompareResourceVersion(c.pods.LastStoreSyncResourceVersion(), latest)
+			latest := testkit.Must(pods.Get(t.Context(), pod.Name, metav1.GetOptions{}))(e).ResourceVersion
+			until(e, "the store has the last one", func(context.Context) (bool, error) {
+				order, err := resourceversion.CompareResourceVersion(c.pods.LastResourceVersion(), latest)
 				return order >= 0, err
 			}, func(has bool) bool { return has })
-			until(w, "no sync is left", func(context.Context) (bool, error) { return c.idle(), nil }, func(idle bool) bool { return idle })
+			until(e, "no sync is left", func(context.Context) (bool, error) { return c.idle(), nil }, func(idle bool) bool { return idle })
 			if counts := counted.take(); total(counts) > 0 {
 				t.Errorf("requests while the kubelet's reports alternate: %v", counts)
 			}
 			t.Logf("%d syncs, no request in %d reports that alternate", c.syncs.Load()-syncs, 4*len(test.states))
 			kubelet("Running", "True", fmt.Sprintf(`"ready": true, "state": {"running": {"startedAt": %q}}`, now), 20)
-			w.untilReady("example", reasonReplicasReady)
+			e.untilReady("example", rollout.ReasonReplicasReady)
 		})
 	}
 }

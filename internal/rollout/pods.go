@@ -1,8 +1,6 @@
-// Package podcause finds out from the pods themselves why a workload's pods don't become ready.
-//
-// [Of] reads it from their statuses, as kubelet and scheduler write them. [Keep] is for an informer's SetTransform: it
-// leaves of a pod only what Of needs.
-package podcause
+// pods.go: why pods do not become ready, from their own statuses.
+
+package rollout
 
 import (
 	"cmp"
@@ -15,16 +13,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Cause is why a pod is not ready. The zero Cause is none that the pod knows of: it may need more time.
+// Cause is why a pod is not ready. The zero Cause means that the pod reports none: it may need more time.
 type Cause struct {
 	Reason  string // one word, such as ImagePullBackOff
 	Message string // the same for as long as the cause is the same: without times, counts and names of pods
 }
 
-// Of returns the causes of the pods in one: of several different ones, the first in order of reason and message.
-func Of(pods []*corev1.Pod) (first Cause) {
+// CauseOf returns why pods are not ready: of several different causes, the first in order of reason and message.
+func CauseOf(pods ...*corev1.Pod) (first Cause) {
 	for _, pod := range pods {
-		if cause := of(pod); cause != (Cause{}) && (first == Cause{} || compare(cause, first) < 0) {
+		if cause := causeOfPod(pod); cause != (Cause{}) && (first == Cause{} || compare(cause, first) < 0) {
 			first = cause
 		}
 	}
@@ -35,26 +33,27 @@ func compare(a, b Cause) int {
 	return cmp.Or(cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Message, b.Message))
 }
 
-func of(pod *corev1.Pod) Cause {
+func causeOfPod(pod *corev1.Pod) Cause {
 	if pod.DeletionTimestamp != nil {
 		return Cause{}
 	}
 	for _, condition := range pod.Status.Conditions {
-		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse && condition.Reason == corev1.PodReasonUnschedulable {
+		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse &&
+			condition.Reason == corev1.PodReasonUnschedulable {
 			return Cause{corev1.PodReasonUnschedulable, unschedulable(condition.Message)}
 		}
 	}
 	for _, container := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
-		if cause := ofContainer(container); cause != (Cause{}) {
+		if cause := causeOfContainer(container); cause != (Cause{}) {
 			return cause
 		}
 	}
 	return Cause{}
 }
 
-// ofContainer gives what alternates one name: a kubelet reports ErrImagePull at each attempt and ImagePullBackOff between
+// causeOfContainer gives one name to states that alternate: a kubelet reports ErrImagePull at each attempt and ImagePullBackOff between
 // them, and a container that crashes is waiting, running and terminated in turn.
-func ofContainer(container corev1.ContainerStatus) Cause {
+func causeOfContainer(container corev1.ContainerStatus) Cause {
 	ended := cmp.Or(container.State.Terminated, container.LastTerminationState.Terminated)
 	waiting := container.State.Waiting
 	switch {
@@ -63,7 +62,8 @@ func ofContainer(container corev1.ContainerStatus) Cause {
 	case waiting != nil && (waiting.Reason == "ErrImagePull" || waiting.Reason == "ImagePullBackOff"):
 		return Cause{"ImagePullBackOff", fmt.Sprintf("the image %s cannot be pulled", container.Image)}
 	case ended != nil:
-		return Cause{"CrashLoopBackOff", fmt.Sprintf("the container %s ends with exit code %d (%s)", container.Name, ended.ExitCode, cmp.Or(ended.Reason, "Error"))}
+		return Cause{"CrashLoopBackOff", fmt.Sprintf("the container %s ends with exit code %d (%s)",
+			container.Name, ended.ExitCode, cmp.Or(ended.Reason, "Error"))}
 	case waiting != nil && waiting.Reason != "" && waiting.Reason != "ContainerCreating" && waiting.Reason != "PodInitializing":
 		return Cause{waiting.Reason, fmt.Sprintf("the container %s cannot be started", container.Name)}
 	}
@@ -75,7 +75,7 @@ var counts = regexp.MustCompile(`^\d+(/\d+)? `)
 // unschedulable takes the numbers of nodes out of a message such as "0/4 nodes are available: 1 node(s) were
 // unschedulable, 3 Insufficient memory. preemption: …": they change with every node and every pod of the cluster.
 func unschedulable(message string) string {
-	message, _, _ = strings.Cut(message, ". ") // what follows is about preemption
+	message, _, _ = strings.Cut(message, ". ") // the rest is about preemption
 	before, list, found := strings.Cut(strings.TrimSuffix(message, "."), ": ")
 	if !found {
 		return message
@@ -85,12 +85,13 @@ func unschedulable(message string) string {
 		reasons[i] = counts.ReplaceAllString(reason, "")
 	}
 	slices.Sort(reasons)
-	return "no " + strings.Replace(counts.ReplaceAllString(before, ""), "nodes are", "node is", 1) + ": " + strings.Join(slices.Compact(reasons), ", ")
+	before = strings.Replace(counts.ReplaceAllString(before, ""), "nodes are", "node is", 1)
+	return "no " + before + ": " + strings.Join(slices.Compact(reasons), ", ")
 }
 
-// Keep returns the pod with its name, labels and version, and of its status what Of reads. It changes the object that it
-// gets, and leaves others as they are.
-func Keep(object any) (any, error) {
+// KeepPod is a transform for an informer of pods: whole pods would be the largest part of a controller's stores. It
+// removes from a pod all but its name, labels, resourceVersion, and the part of its status that CauseOf reads.
+func KeepPod(object any) (any, error) {
 	pod, ok := object.(*corev1.Pod)
 	if !ok {
 		return object, nil // a tombstone
@@ -116,7 +117,9 @@ func Keep(object any) (any, error) {
 
 func keepContainers(statuses []corev1.ContainerStatus) (kept []corev1.ContainerStatus) {
 	for _, s := range statuses {
-		kept = append(kept, corev1.ContainerStatus{Name: s.Name, Image: s.Image, Ready: s.Ready, State: s.State, LastTerminationState: s.LastTerminationState})
+		kept = append(kept, corev1.ContainerStatus{
+			Name: s.Name, Image: s.Image, Ready: s.Ready, State: s.State, LastTerminationState: s.LastTerminationState,
+		})
 	}
 	return kept
 }

@@ -1,0 +1,261 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	typedappsv1 "k8s.io/client-go/kubernetes/typed/apps/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+
+	"example.com/client-go-workbook/06-crd-codegen/crd"
+	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
+	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned"
+	dbclient "example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned/typed/databasemanager/v1alpha1"
+	"example.com/client-go-workbook/internal/election"
+	"example.com/client-go-workbook/internal/program"
+	"example.com/client-go-workbook/internal/testcluster"
+	"example.com/client-go-workbook/internal/testkit"
+)
+
+// env is a namespace of a test's own on a real API server, with the CRD.
+type env struct {
+	*testing.T
+	config    *rest.Config
+	namespace string
+	client    kubernetes.Interface
+
+	// The clients of the namespace.
+	databases   dbclient.DatabaseManagerInterface
+	deployments typedappsv1.DeploymentInterface
+	services    typedcorev1.ServiceInterface
+	secrets     typedcorev1.SecretInterface
+	claims      typedcorev1.PersistentVolumeClaimInterface
+	pods        typedcorev1.PodInterface
+}
+
+func newEnv(t *testing.T) *env {
+	t.Helper()
+	return newEnvOn(t, testcluster.Config(t))
+}
+
+func newEnvOn(t *testing.T, config *rest.Config) *env {
+	t.Helper()
+	if err := crd.Install(t.Context(), config); err != nil {
+		t.Fatal(err)
+	}
+	return envIn(t, config, testcluster.Namespace(t, config))
+}
+
+// envIn is an env in a namespace that exists.
+func envIn(t *testing.T, config *rest.Config, namespace string) *env {
+	client := kubernetes.NewForConfigOrDie(config)
+	return &env{
+		T: t, config: config, namespace: namespace, client: client,
+		databases:   versioned.NewForConfigOrDie(config).CoolopsV1alpha1().DatabaseManagers(namespace),
+		deployments: client.AppsV1().Deployments(namespace),
+		services:    client.CoreV1().Services(namespace),
+		secrets:     client.CoreV1().Secrets(namespace),
+		claims:      client.CoreV1().PersistentVolumeClaims(namespace),
+		pods:        client.CoreV1().Pods(namespace),
+	}
+}
+
+// in is the same env for a subtest.
+func (e env) in(t *testing.T) *env {
+	e.T = t
+	return &e
+}
+
+// options is what the flags say in most tests.
+func (e *env) options() options {
+	return options{
+		namespace: e.namespace,
+		workers:   5,
+		drainFor:  10 * time.Second,
+		election:  election.Options{LeaseDuration: 15 * time.Second},
+	}
+}
+
+// run runs the controller in the namespace until the test ends or the returned function is called, which waits for it.
+// What it prints is in the buffer.
+func (e *env) run(config *rest.Config, change ...func(*options)) (output *testkit.Buffer, stop func()) {
+	e.Helper()
+	o := e.options()
+	for _, change := range change {
+		change(&o)
+	}
+	ctx, cancel := context.WithCancel(context.Background()) // e.Context() would end before the Cleanup
+	output = &testkit.Buffer{}
+	var group sync.WaitGroup
+	group.Go(func() {
+		if err := run(ctx, config, o, program.NewPrinter(output)); err != nil {
+			e.Errorf("run: %v", err)
+		}
+	})
+	stop = func() {
+		cancel()
+		group.Wait()
+	}
+	e.Cleanup(stop)
+	return output, stop
+}
+
+// create creates a DatabaseManager for mysql and a Deployment named db.
+func (e *env) create(name string, change ...func(*dbv1alpha1.DatabaseManagerSpec)) *dbv1alpha1.DatabaseManager {
+	e.Helper()
+	d := &dbv1alpha1.DatabaseManager{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       dbv1alpha1.DatabaseManagerSpec{Dbtype: dbv1alpha1.MySQL, DeploymentName: "db"},
+	}
+	for _, change := range change {
+		change(&d.Spec)
+	}
+	return testkit.Must(e.databases.Create(e.Context(), d, metav1.CreateOptions{}))(e)
+}
+
+// patch patches a DatabaseManager with a JSON merge patch.
+func (e *env) patch(name, patch string) *dbv1alpha1.DatabaseManager {
+	e.Helper()
+	return testkit.Must(e.databases.Patch(e.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}))(e)
+}
+
+// delete deletes a DatabaseManager.
+func (e *env) delete(name string) {
+	e.Helper()
+	if err := e.databases.Delete(e.Context(), name, metav1.DeleteOptions{}); err != nil {
+		e.Fatal(err)
+	}
+}
+
+// until waits until the result of get meets the condition, and returns it.
+func until[O any](e *env, what string, get func(ctx context.Context) (O, error), met func(O) bool) O {
+	e.Helper()
+	var last O
+	var err error
+	testkit.Await(e, what, func() bool {
+		last, err = get(e.Context())
+		return err == nil && met(last)
+	}, &err, &last)
+	return last
+}
+
+// get is a Get for until.
+func get[O any](get func(context.Context, string, metav1.GetOptions) (O, error), name string) func(context.Context) (O, error) {
+	return func(ctx context.Context) (O, error) { return get(ctx, name, metav1.GetOptions{}) }
+}
+
+// untilReady waits until the status is about the newest spec, and has this reason.
+func (e *env) untilReady(name, reason string) *dbv1alpha1.DatabaseManager {
+	e.Helper()
+	return until(e, name+" is "+reason, get(e.databases.Get, name), func(d *dbv1alpha1.DatabaseManager) bool {
+		ready := readyOf(d)
+		return d.Status.ObservedGeneration == d.Generation &&
+			ready != nil && ready.Reason == reason && ready.ObservedGeneration == d.Generation
+	})
+}
+
+// readyMessage waits until a DatabaseManager has this reason, and returns the message.
+func (e *env) readyMessage(name, reason string) string {
+	e.Helper()
+	return readyOf(e.untilReady(name, reason)).Message
+}
+
+// ownerReference is the one that a child of a DatabaseManager has.
+func ownerReference(owner *dbv1alpha1.DatabaseManager) []metav1.OwnerReference {
+	kind := schema.FromAPIVersionAndKind(dbv1alpha1.GroupVersion.String(), "DatabaseManager")
+	return []metav1.OwnerReference{*metav1.NewControllerRef(owner, kind)}
+}
+
+// readyOf returns the condition Ready, or nil.
+func readyOf(d *dbv1alpha1.DatabaseManager) *metav1.Condition {
+	return apimeta.FindStatusCondition(d.Status.Conditions, dbv1alpha1.ConditionReady)
+}
+
+// untilGone waits until get finds nothing.
+func untilGone[O any](e *env, what string, get func(context.Context, string, metav1.GetOptions) (O, error), name string) {
+	e.Helper()
+	until(e, what+" is gone", func(ctx context.Context) (error, error) {
+		_, err := get(ctx, name, metav1.GetOptions{})
+		return err, nil
+	}, apierrors.IsNotFound)
+}
+
+func (e *env) deployment(name string) *appsv1.Deployment {
+	e.Helper()
+	return testkit.Must(e.deployments.Get(e.Context(), name, metav1.GetOptions{}))(e)
+}
+
+func (e *env) service(name string) *corev1.Service {
+	e.Helper()
+	return testkit.Must(e.services.Get(e.Context(), name, metav1.GetOptions{}))(e)
+}
+
+func (e *env) secret(name string) *corev1.Secret {
+	e.Helper()
+	return testkit.Must(e.secrets.Get(e.Context(), name, metav1.GetOptions{}))(e)
+}
+
+// requests counts the requests of a client, by what they are.
+type requests struct {
+	mu     sync.Mutex
+	counts map[string]int
+}
+
+// wrap returns a copy of config whose requests are counted.
+func (r *requests) wrap(config *rest.Config) *rest.Config {
+	return testkit.Intercept(config, func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
+		r.mu.Lock()
+		if r.counts == nil {
+			r.counts = map[string]int{}
+		}
+		r.counts[verbAndResource(request)]++
+		r.mu.Unlock()
+		return next.RoundTrip(request)
+	})
+}
+
+// take returns what was counted since the last time.
+func (r *requests) take() map[string]int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	counts := r.counts
+	r.counts = map[string]int{}
+	return counts
+}
+
+// total is the number of requests that are not watches: those begin and end by themselves.
+func total(counts map[string]int) (n int) {
+	for kind, count := range counts {
+		if kind != "WATCH" {
+			n += count
+		}
+	}
+	return n
+}
+
+// verbAndResource is what a request is, such as PATCH deployments, or WATCH.
+func verbAndResource(request *http.Request) string {
+	if request.URL.Query().Get("watch") != "" {
+		return "WATCH"
+	}
+	_, path, _ := strings.Cut(request.URL.Path, "/namespaces/")
+	parts := strings.Split(path, "/")
+	if len(parts) > 3 {
+		return fmt.Sprintf("%s %s/%s", request.Method, parts[1], parts[3])
+	}
+	return fmt.Sprintf("%s %s", request.Method, parts[min(1, len(parts)-1)])
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"example.com/client-go-workbook/internal/cutter"
+	"example.com/client-go-workbook/internal/election"
+	"example.com/client-go-workbook/internal/program"
+	"example.com/client-go-workbook/internal/testkit"
+)
+
+// Some tests run the controller as a process of its own, to kill it. That process is the test binary, with these variables
+// in its environment.
+const (
+	namespaceVar  = "WORKBOOK_TEST_NAMESPACE"
+	kubeconfigVar = "WORKBOOK_TEST_KUBECONFIG"
+	killAfterVar  = "WORKBOOK_TEST_KILL_AFTER" // so many writes
+	leaderVar     = "WORKBOOK_TEST_LEADER_ELECT"
+	leaseVar      = "WORKBOOK_TEST_LEASE"  // its duration
+	cutVar        = "WORKBOOK_TEST_CUT"    // the time between two cuts of all connections
+	listenVar     = "WORKBOOK_TEST_LISTEN" // the address of /metrics
+	writesVar     = "WORKBOOK_TEST_WRITES" // a file that gets a line for each write
+)
+
+func TestMain(m *testing.M) {
+	testkit.Main(main)
+	if os.Getenv(namespaceVar) != "" {
+		if err := runController(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	flag.Parse()
+	// The tests mostly wait for the cluster, so more of them can run at once than there are CPUs.
+	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
+		_ = f.Value.Set("8")
+	}
+	// The second handler sleeps if the last error was less than a millisecond ago. After an error in a test with today's
+	// clock, that is 26 years for one in a synctest bubble, which begins in the year 2000.
+	utilruntime.ErrorHandlers = utilruntime.ErrorHandlers[:1]
+	m.Run()
+}
+
+// startProcess starts a controller for the namespace in a process of its own.
+func (e *env) startProcess(kubeconfig string, variables ...string) *testkit.Process {
+	e.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), append(variables, namespaceVar+"="+e.namespace, kubeconfigVar+"="+kubeconfig)...)
+	return testkit.Start(e, cmd)
+}
+
+// leads reports whether a process has become the leader.
+func leads(p *testkit.Process) bool { return strings.Contains(p.Out.String(), "this process") }
+
+func runController() error {
+	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv(kubeconfigVar))
+	if err != nil {
+		return err
+	}
+	config.QPS = -1
+	o := options{
+		namespace: os.Getenv(namespaceVar), workers: 2, drainFor: time.Second,
+		election: election.Options{Enabled: os.Getenv(leaderVar) != "", LeaseDuration: 10 * time.Second}, // long enough for a busy machine
+	}
+	if lease, err := time.ParseDuration(os.Getenv(leaseVar)); err == nil {
+		o.election.LeaseDuration = lease
+	}
+	if o.election.Enabled {
+		config = printWrites(config)
+	}
+	if writes, err := strconv.Atoi(os.Getenv(killAfterVar)); err == nil {
+		config = killAfter(config, int64(writes))
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	if every, err := time.ParseDuration(os.Getenv(cutVar)); err == nil {
+		cuts := cutter.Cutter{After: every, For: 500 * time.Millisecond, Times: 1 << 30}
+		config.Dial = cuts.Dial
+		go cuts.Run(ctx, io.Discard)
+	}
+	if name := os.Getenv(writesVar); name != "" {
+		file, err := os.Create(name)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		config = keepWrites(file, config)
+	}
+	if address := os.Getenv(listenVar); address != "" {
+		if o.server.Listener, err = net.Listen("tcp", address); err != nil {
+			return err
+		}
+	}
+	return run(ctx, config, o, program.NewPrinter(os.Stdout))
+}
+
+// printWrites prints a line with the time for each write that is sent. From SIGUSR1 on, requests for the Lease hang.
+func printWrites(config *rest.Config) *rest.Config {
+	hold := make(chan os.Signal, 1)
+	signal.Notify(hold, syscall.SIGUSR1)
+	var held atomic.Bool
+	go func() {
+		<-hold
+		held.Store(true)
+	}()
+	return testkit.Intercept(config, func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
+		lease := strings.Contains(request.URL.Path, "/leases")
+		if lease && held.Load() {
+			<-request.Context().Done()
+			return nil, request.Context().Err()
+		}
+		if !lease && request.Method != http.MethodGet {
+			fmt.Printf("WRITE %d %s %s\n", time.Now().UnixNano(), request.Method, request.URL.Path)
+		}
+		return next.RoundTrip(request)
+	})
+}
+
+// killAfter kills the process with SIGKILL when the server has answered so many writes.
+func killAfter(config *rest.Config, limit int64) *rest.Config {
+	var writes atomic.Int64
+	return testkit.Intercept(config, func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
+		response, err := next.RoundTrip(request)
+		if request.Method != http.MethodGet && !strings.HasSuffix(request.URL.Path, "/events") && writes.Add(1) == limit {
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			select {}
+		}
+		return response, err
+	})
+}

@@ -1,0 +1,268 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/features"
+	clientfeatures "k8s.io/client-go/features/testing"
+	"k8s.io/client-go/kubernetes"
+
+	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
+	"example.com/client-go-workbook/internal/program"
+	"example.com/client-go-workbook/internal/rollout"
+	"example.com/client-go-workbook/internal/testcluster"
+	"example.com/client-go-workbook/internal/testkit"
+)
+
+// TestPermissionsAreTheLeast runs the controller as a user who has the permissions of rbac.yaml and no others.
+func TestPermissionsAreTheLeast(t *testing.T) {
+	e := newEnv(t)
+	config, check := testcluster.AsRole(t, e.config, e.namespace, "rbac.yaml")
+	_, stop := e.run(config, func(o *options) { o.election.Enabled = true })
+	e.create("example", func(s *dbv1alpha1.DatabaseManagerSpec) {
+		s.StorageSize, s.DeletionPolicy = new(resource.MustParse("1Gi")), dbv1alpha1.DeletionPolicyRetain
+	})
+	scale := func(replicas, reason string) {
+		t.Helper()
+		patch := []byte(`{"spec": {"replicas": ` + replicas + `}}`)
+		testkit.Must(e.databases.Patch(t.Context(), "example", types.MergePatchType, patch, metav1.PatchOptions{}))(e)
+		e.untilReady("example", reason)
+	}
+	e.untilReady("example", corev1.PodReasonUnschedulable) // there is no volume
+	scale("0", rollout.ReasonScaledToZero)
+	scale("1", corev1.PodReasonUnschedulable)             // the second event of this kind, an update of the first
+	for _, policy := range []string{"Delete", "Retain"} { // the children get owner references, and lose them again
+		patch := []byte(`{"spec": {"deletionPolicy": "` + policy + `"}}`)
+		testkit.Must(e.databases.Patch(t.Context(), "example", types.MergePatchType, patch, metav1.PatchOptions{}))(e)
+		e.untilReady("example", corev1.PodReasonUnschedulable)
+	}
+	until(e, "an event that counts two", func(ctx context.Context) (*corev1.EventList, error) {
+		return e.client.CoreV1().Events(e.namespace).List(ctx, metav1.ListOptions{FieldSelector: "reason=" + corev1.PodReasonUnschedulable})
+	}, func(events *corev1.EventList) bool { return len(events.Items) == 1 && events.Items[0].Count == 2 })
+
+	// Changes that an apply cannot undo.
+	strategy, ports := []byte(`{"spec": {"strategy": {"type": "RollingUpdate"}}}`), []byte(`{"spec": {"ports": [{"port": 1}]}}`)
+	testkit.Must(e.deployments.Patch(t.Context(), "db", types.MergePatchType, strategy, metav1.PatchOptions{}))(e)
+	testkit.Must(e.services.Patch(t.Context(), "db", types.MergePatchType, ports, metav1.PatchOptions{}))(e)
+	until(e, "the Deployment is as it was", get(e.deployments.Get, "db"), func(d *appsv1.Deployment) bool {
+		return d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType
+	})
+	until(e, "the Service is as it was", get(e.services.Get, "db"), func(s *corev1.Service) bool { return s.Spec.Ports[0].Port == port })
+
+	e.delete("example")
+	untilGone(e, "the DatabaseManager", e.databases.Get, "example")
+	lease := get(e.client.CoordinationV1().Leases(e.namespace).Get, leaseName)
+	before := testkit.Must(lease(t.Context()))(e).Spec.RenewTime
+	until(e, "the lease is renewed", lease, func(now *coordinationv1.Lease) bool { return now.Spec.RenewTime.After(before.Time) })
+	stop()
+
+	// The permission list is for servers without streaming lists.
+	clientfeatures.SetFeatureDuringTest(t, features.WatchListClient, false)
+	_, stop = e.run(config)
+	e.create("listed", func(s *dbv1alpha1.DatabaseManagerSpec) { s.Replicas, s.DeploymentName = new(int32(0)), "listed" })
+	e.untilReady("listed", rollout.ReasonScaledToZero)
+	stop()
+	check()
+}
+
+// without returns a manifest with rbac.yaml's ClusterRole without some verbs for a resource, or for all if it is empty.
+func without(t *testing.T, resource string, verbs ...string) string {
+	t.Helper()
+	var role rbacv1.ClusterRole
+	for _, rule := range permissions(t) {
+		if resource == "" || rule.Resources[0] == resource {
+			rule.Verbs = slices.DeleteFunc(rule.Verbs, func(v string) bool { return slices.Contains(verbs, v) })
+		}
+		if len(rule.Verbs) > 0 {
+			role.Rules = append(role.Rules, rule)
+		}
+	}
+	role.Kind, role.Name = "ClusterRole", fieldManager
+	text, err := json.Marshal(role)
+	file := filepath.Join(t.TempDir(), "rbac.json")
+	if err := errors.Join(err, os.WriteFile(file, text, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// permissions returns the rules of rbac.yaml, one for each resource.
+func permissions(t *testing.T) (rules []rbacv1.PolicyRule) {
+	t.Helper()
+	manifest, err := os.ReadFile("rbac.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var role rbacv1.ClusterRole
+	for decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(manifest), 4096); role.Kind != "ClusterRole"; {
+		role = rbacv1.ClusterRole{}
+		if err := decoder.Decode(&role); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, rule := range role.Rules {
+		for _, resource := range rule.Resources {
+			rules = append(rules, rbacv1.PolicyRule{
+				APIGroups: rule.APIGroups, Resources: []string{resource}, Verbs: slices.Clone(rule.Verbs),
+			})
+		}
+	}
+	return rules
+}
+
+// TestListIsOnlyForServersWithoutStreamingLists takes away all permissions to list. The server authorizes a streaming list
+// as a watch.
+func TestListIsOnlyForServersWithoutStreamingLists(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	config, _ := testcluster.AsRole(t, e.config, e.namespace, without(t, "", "list"))
+	e.run(config)
+	e.create("example")
+	e.untilReady("example", rollout.ReasonReplicasReady)
+}
+
+// TestEndsWithoutPermissionToListAndWatch shows that the controller ends if it is not allowed to read one of its resources.
+// Client-go's informers would retry without end.
+func TestEndsWithoutPermissionToListAndWatch(t *testing.T) {
+	for _, resource := range []string{"databasemanagers", "services", "pods"} {
+		t.Run(resource, func(t *testing.T) {
+			t.Parallel()
+			e := newEnv(t)
+			config, _ := testcluster.AsRole(t, e.config, e.namespace, without(t, resource, "list", "watch"))
+			err := run(t.Context(), config, e.options(), program.NewPrinter(&testkit.Buffer{}))
+			if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), resource) {
+				t.Errorf("run: %v, want Forbidden, about %s", err, resource)
+			}
+		})
+	}
+}
+
+// TestStatusReportsPermissionsThatRetainLacks lacks what deletionPolicy Retain needs. The status says so, in the end, too.
+func TestStatusReportsPermissionsThatRetainLacks(t *testing.T) {
+	retain := func(s *dbv1alpha1.DatabaseManagerSpec) { s.DeletionPolicy = dbv1alpha1.DeletionPolicyRetain }
+	t.Run("update databasemanagers", func(t *testing.T) {
+		t.Parallel()
+		e := newEnv(t)
+		config, _ := testcluster.AsRole(t, e.config, e.namespace, without(t, "databasemanagers", "update"))
+		e.run(config)
+		start := time.Now()
+		e.create("example", retain)
+		message := e.readyMessage("example", "Forbidden")
+		if !strings.Contains(message, "finalizers") || !strings.Contains(message, "cannot update resource") {
+			t.Errorf("message %q", message)
+		}
+		t.Logf("%s after it was created: %s", time.Since(start).Round(time.Millisecond), message)
+	})
+	t.Run("get secrets", func(t *testing.T) {
+		t.Parallel()
+		e := newEnv(t)
+		config, _ := testcluster.AsRole(t, e.config, e.namespace, without(t, "secrets", "get"))
+		output, _ := e.run(config)
+		e.create("example", retain)
+		e.untilReady("example", rollout.ReasonReplicasReady)
+		start := time.Now()
+		e.delete("example")
+		message := e.readyMessage("example", "Forbidden")
+		if !strings.Contains(message, "Secret db-root") {
+			t.Errorf("message %q", message)
+		}
+		t.Logf("%s after it was deleted: %s", time.Since(start).Round(time.Millisecond), message)
+		for line := range strings.Lines(output.String()) {
+			if strings.HasPrefix(line, " ") || strings.HasPrefix(line, "reading ") {
+				t.Errorf("a line of its own: %q", line)
+			}
+		}
+		e.release("example")
+	})
+}
+
+// release removes our finalizer, for which the controller lacks a permission. The namespace could not be deleted.
+func (e *env) release(name string) {
+	e.Helper()
+	e.patch(name, `{"metadata": {"finalizers": null}}`)
+}
+
+// TestSoakWithoutEachPermission takes away each of the controller's permissions, one at a time. Whatever is not done then must be
+// reported: in the status, by a line of the output, or by the error that ends the program.
+func TestSoakWithoutEachPermission(t *testing.T) {
+	if os.Getenv(soakVar) == "" {
+		t.Skip("takes minutes: run `make soak`")
+	}
+	for _, rule := range permissions(t) {
+		for _, verb := range rule.Verbs {
+			resource := rule.Resources[0]
+			if resource == "leases" || resource == "events" {
+				continue // klog reports these
+			}
+			t.Run(verb+" "+resource, func(t *testing.T) {
+				t.Parallel()
+				e := newEnv(t)
+				config, _ := testcluster.AsRole(t, e.config, e.namespace, without(t, resource, verb))
+				// The API server learns of new roles by a watch.
+				leases := kubernetes.NewForConfigOrDie(config).CoordinationV1().Leases(e.namespace)
+				until(e, "the role is in force", func(ctx context.Context) (error, error) {
+					_, err := leases.Get(ctx, "any", metav1.GetOptions{})
+					return err, nil
+				}, apierrors.IsNotFound)
+				output, ended := &testkit.Buffer{}, make(chan error, 1)
+				ctx, cancel := context.WithCancel(t.Context())
+				go func() {
+					ended <- run(ctx, config, e.options(), program.NewPrinter(output))
+				}()
+				e.create("example", func(s *dbv1alpha1.DatabaseManagerSpec) {
+					s.StorageSize, s.Replicas, s.DeletionPolicy = new(resource1Gi), new(int32(0)), dbv1alpha1.DeletionPolicyRetain
+				})
+				missing := fmt.Sprintf("cannot %s resource %q", verb, resource)
+				how := until(e, "it works, or the failure is reported", func(ctx context.Context) (string, error) {
+					d, err := e.databases.Get(ctx, "example", metav1.GetOptions{})
+					if err != nil {
+						return "", err
+					}
+					ready := readyOf(d)
+					switch {
+					case ready != nil && ready.Status == metav1.ConditionTrue:
+						return "works", nil
+					case ready != nil && strings.Contains(ready.Message, missing):
+						return "status", nil
+					case strings.Contains(output.String(), missing):
+						return "output", nil
+					}
+					select {
+					case err := <-ended:
+						ended <- err
+						if strings.Contains(fmt.Sprint(err), missing) {
+							return "ends", nil
+						}
+					default:
+					}
+					return "", nil
+				}, func(how string) bool { return how != "" })
+				t.Log(how)
+				e.release("example")
+				cancel()
+				<-ended
+			})
+		}
+	}
+}
+
+var resource1Gi = resource.MustParse("1Gi")

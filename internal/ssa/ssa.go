@@ -1,0 +1,158 @@
+// Package ssa applies a desired state to an existing object by server-side apply, and where an apply cannot undo what
+// others have changed, by an update.
+//
+// An apply sets fields, and removes fields that the same manager has applied before. It leaves alone what others have
+// added, even where that excludes the manager's own fields: a rollingUpdate beside the strategy Recreate, or a value
+// beside a valueFrom. The server then answers each apply with Invalid. And where somebody has changed the field by which
+// the server tells the elements of a list apart, such as a container's name, an apply adds one more element.
+//
+// [ApplyOrReplace] finds both cases, and replaces the spec as a whole. What others have set in the spec is then lost.
+// [Apply] is for objects that must not lose anything.
+package ssa
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/util/csaupgrade"
+)
+
+// Object is a pointer to an API object, such as *appsv1.Deployment.
+type Object interface {
+	metav1.Object
+	runtime.Object
+	comparable
+}
+
+// Configuration is a pointer to an apply configuration, such as *appsv1ac.DeploymentApplyConfiguration: an object in
+// which each field can be left out. Its methods return A itself, so that calls can be chained.
+type Configuration[A any] interface {
+	comparable
+	WithUID(types.UID) A
+	WithResourceVersion(string) A
+}
+
+// Client is the part of a typed client, such as that of Deployments, that is needed for objects O and their apply
+// configurations A.
+type Client[O Object, A Configuration[A]] interface {
+	Get(ctx context.Context, name string, options metav1.GetOptions) (O, error)
+	Apply(ctx context.Context, desired A, options metav1.ApplyOptions) (O, error)
+	Update(ctx context.Context, object O, options metav1.UpdateOptions) (O, error)
+}
+
+// Apply applies desired to existing, and returns the new object. If existing has changed since it was read, or is gone,
+// or another object has its name, the error is a conflict. The parameter owned is only there for [ApplyOrReplace].
+func Apply[O Object, A Configuration[A]](
+	ctx context.Context,
+	client Client[O, A],
+	existing O,
+	owned, desired A,
+	options metav1.ApplyOptions,
+) (O, error) {
+	return client.Apply(ctx, desired.WithUID(existing.GetUID()).WithResourceVersion(existing.GetResourceVersion()), options)
+}
+
+// ApplyOrReplace is Apply, and replaces the spec where an apply cannot undo a change. In owned are the fields of existing
+// that the manager owns, as an Extract function of client-go returns them.
+func ApplyOrReplace[O Object, A Configuration[A]](
+	ctx context.Context,
+	client Client[O, A],
+	existing O,
+	owned, desired A,
+	options metav1.ApplyOptions,
+) (O, error) {
+	if !lacksElement(owned, desired) {
+		applied, err := Apply(ctx, client, existing, owned, desired, options)
+		if !apierrors.IsInvalid(err) {
+			return applied, err
+		}
+	}
+	existing, err := replace(ctx, client, existing, desired, options.FieldManager)
+	if err != nil {
+		return existing, err
+	}
+	return Apply(ctx, client, existing, owned, desired, options)
+}
+
+// lacksElement reports whether a list of objects in desired's spec has fewer elements in owned.
+func lacksElement(owned, desired any) bool { return lacks(specOf(owned), specOf(desired)) }
+
+func lacks(owned, desired any) bool {
+	switch desired := desired.(type) {
+	case map[string]any:
+		owned, ok := owned.(map[string]any)
+		for key, value := range desired {
+			if ok && lacks(owned[key], value) {
+				return true
+			}
+		}
+	case []any:
+		owned, _ := owned.([]any)
+		for i, value := range desired {
+			if _, object := value.(map[string]any); object && (i >= len(owned) || lacks(owned[i], value)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// replace updates existing so that its spec has the fields of desired and no others, and returns the new object.
+func replace[O Object, A Configuration[A]](
+	ctx context.Context,
+	client Client[O, A],
+	existing O,
+	desired A,
+	fieldManager string,
+) (O, error) {
+	options := metav1.UpdateOptions{FieldManager: fieldManager}
+	replaced, err := withSpec(existing, desired)
+	if err == nil {
+		replaced, err = client.Update(ctx, replaced, options) // with existing's resourceVersion
+	}
+	if err == nil {
+		// The server has recorded the fields as updated by the manager. As applied fields they can be extracted and compared,
+		// and an apply removes them when a later version of the program no longer sets them.
+		err = csaupgrade.UpgradeManagedFields(replaced, sets.New(fieldManager), fieldManager)
+	}
+	if err == nil {
+		replaced, err = client.Update(ctx, replaced, options)
+	}
+	if err != nil {
+		return existing, fmt.Errorf("replacing the spec: %w", err)
+	}
+	return replaced, nil
+}
+
+// withSpec returns a copy of existing with the spec of desired.
+func withSpec[O Object](existing O, desired any) (O, error) {
+	replaced := existing.DeepCopyObject().(O)
+	spec := reflect.ValueOf(replaced).Elem().FieldByName("Spec")
+	spec.SetZero()
+	return replaced, convert(specOf(desired), spec.Addr().Interface())
+}
+
+// specOf returns the spec of an apply configuration as maps and slices.
+func specOf(configuration any) any {
+	var object struct{ Spec any }
+	if err := convert(configuration, &object); err != nil {
+		panic(err) // apply configurations exist to become JSON
+	}
+	return object.Spec
+}
+
+// convert writes a value into another that has the same form in JSON.
+func convert(value, into any) error {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, into)
+}

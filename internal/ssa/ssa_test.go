@@ -1,0 +1,112 @@
+package ssa
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"example.com/client-go-workbook/internal/testcluster"
+	"example.com/client-go-workbook/internal/testkit"
+)
+
+func deployment(containers ...*corev1ac.ContainerApplyConfiguration) *appsv1ac.DeploymentApplyConfiguration {
+	return appsv1ac.Deployment("example", "").WithSpec(appsv1ac.DeploymentSpec().
+		WithReplicas(0).
+		WithSelector(metav1ac.LabelSelector().WithMatchLabels(map[string]string{"app": "example"})).
+		WithStrategy(appsv1ac.DeploymentStrategy().WithType(appsv1.RecreateDeploymentStrategyType)).
+		WithTemplate(corev1ac.PodTemplateSpec().
+			WithLabels(map[string]string{"app": "example"}).
+			WithSpec(corev1ac.PodSpec().WithAutomountServiceAccountToken(false).WithContainers(containers...))))
+}
+
+func TestOwnedFieldsLackAnElementOfAList(t *testing.T) {
+	mysql := corev1ac.Container().WithName("mysql").WithImage("mysql:8.4.6")
+	other := corev1ac.Container().WithName("mysql").WithImage("other")
+	withPort := corev1ac.Container().WithName("mysql").WithPorts(corev1ac.ContainerPort().WithContainerPort(3306))
+	for name, test := range map[string]struct {
+		owned, desired any
+		want           bool
+	}{
+		"the same":                        {deployment(mysql), deployment(mysql), false},
+		"another value of a field":        {deployment(other), deployment(mysql), false},
+		"a field less":                    {deployment(corev1ac.Container().WithName("mysql")), deployment(mysql), false},
+		"an element more":                 {deployment(mysql, withPort), deployment(mysql), false},
+		"no container":                    {deployment(), deployment(mysql), true},
+		"no port":                         {deployment(mysql), deployment(withPort), true},
+		"no spec, because it has none":    {corev1ac.Secret("example", ""), corev1ac.Secret("example", ""), false},
+		"no spec: nothing is owned of it": {appsv1ac.Deployment("example", ""), deployment(mysql), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := lacksElement(test.owned, test.desired); got != test.want {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+func TestApplyOrReplaceUndoesWhatAnApplyCannot(t *testing.T) {
+	config := testcluster.Config(t)
+	deployments := kubernetes.NewForConfigOrDie(config).AppsV1().Deployments(testcluster.Namespace(t, config))
+	password := corev1ac.EnvVarSource().WithSecretKeyRef(corev1ac.SecretKeySelector().WithName("a").WithKey("b"))
+	desired := deployment(corev1ac.Container().WithName("mysql").WithImage("mysql:8.4.6").WithEnv(
+		corev1ac.EnvVar().WithName("PASSWORD").WithValueFrom(password)))
+	options := metav1.ApplyOptions{FieldManager: "ours", Force: true}
+	applied, err := deployments.Apply(t.Context(), desired, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed, err := deployments.Patch(t.Context(), "example", types.JSONPatchType, []byte(`[
+		{"op": "replace", "path": "/spec/template/spec/containers/0/env/0", "value": {"name": "PASSWORD", "value": "foo"}},
+		{"op": "replace", "path": "/spec/template/spec/containers/0/name", "value": "renamed"}]`),
+		metav1.PatchOptions{FieldManager: "others"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	owned, err := appsv1ac.ExtractDeployment(changed, "ours")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !lacksElement(owned, desired) {
+		t.Errorf("no element is missing: %+v", owned.Spec)
+	}
+	var replaced *appsv1.Deployment
+	testkit.Await(t, "a write without a conflict", func() bool { // the Deployment controller writes, too
+		changed, err = deployments.Get(t.Context(), "example", metav1.GetOptions{})
+		if err == nil {
+			replaced, err = ApplyOrReplace(t.Context(), deployments, changed, owned, desired, options)
+		}
+		return err == nil
+	}, &err)
+	if diff := cmp.Diff(applied.Spec, replaced.Spec); diff != "" {
+		t.Errorf("the spec (-applied +replaced):\n%s", diff)
+	}
+	owned, err = appsv1ac.ExtractDeployment(replaced, "ours")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(specOf(desired), specOf(owned)); diff != "" {
+		t.Errorf("the manager's fields (-desired +owned):\n%s", diff)
+	}
+	for name, write := range map[string]func() error{
+		"Apply": func() error {
+			_, err := Apply(t.Context(), deployments, applied, owned, desired, options)
+			return err
+		},
+		"ApplyOrReplace": func() error {
+			_, err := ApplyOrReplace(t.Context(), deployments, applied, owned, desired, options)
+			return err
+		},
+	} {
+		if err := write(); !apierrors.IsConflict(err) {
+			t.Errorf("%s to an object that has changed since it was read: %v, want a conflict", name, err)
+		}
+	}
+}
