@@ -231,7 +231,8 @@ func TestServerFaults(t *testing.T) {
 func TestProcess(t *testing.T) {
 	t.Run("garbage in flags is one line and exit 2", func(t *testing.T) {
 		for _, args := range [][]string{
-			{"--nonsense"}, {"-l", "a in"}, {"--field-selector", "x"}, {"--page-size", "-1"}, {"--watch-timeout", "soon"}, {"--watch-timeout", "-1s"}, {"pods"},
+			{"--nonsense"}, {"-l", "a in"}, {"--field-selector", "x"}, {"--page-size", "-1"},
+			{"--watch-timeout", "soon"}, {"--watch-timeout", "-1s"}, {"pods"},
 		} {
 			stdout, stderr, code := testkit.Run(t, testkit.Program(t, args...))
 			if code != 2 || stdout != "" || strings.Count(stderr, "\n") != 1 {
@@ -268,7 +269,8 @@ func TestProcess(t *testing.T) {
 		if err := cmd.Run(); cmd.ProcessState.ExitCode() != 1 {
 			t.Errorf("%v, want exit code 1", err)
 		}
-		if got := stderr.String(); strings.Count(got, "\n") != 2 || !strings.Contains(got, "no space left on device: part of the output is lost") {
+		got := stderr.String()
+		if strings.Count(got, "\n") != 2 || !strings.Contains(got, "no space left on device: part of the output is lost") {
 			t.Errorf("stderr %q, want the greeting and one line", got)
 		}
 	})
@@ -293,7 +295,8 @@ func TestProcess(t *testing.T) {
 		kubeconfig := testcluster.Kubeconfig(t)
 		for _, resource := range []string{"pods", "deploy"} {
 			for after := time.Duration(1); after < 100*time.Millisecond; after = after*3/2 + time.Millisecond {
-				output, err := testkit.Program(t, "--kubeconfig", kubeconfig, "--namespace", "default", "--resource", resource, "--duration", after.String()).CombinedOutput()
+				cmd := testkit.Program(t, "--kubeconfig", kubeconfig, "-n", "default", "--resource", resource, "--duration", after.String())
+				output, err := cmd.CombinedOutput()
 				checkSilent(t, fmt.Sprintf("%s, --duration %s", resource, after), output, err)
 			}
 		}

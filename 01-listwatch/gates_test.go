@@ -29,7 +29,9 @@ func TestFeatureGates(t *testing.T) {
 				namespace := testcluster.Namespace(t, config)
 				create := configMaps(namespace)
 				create("before")
-				cmd := testkit.Program(t, append(strings.Fields(args), "--kubeconfig", kubeconfig, "-n", namespace, "--resource", "configmaps", "-l", "test=yes")...)
+				args := append(strings.Fields(args), "--kubeconfig", kubeconfig,
+					"-n", namespace, "--resource", "configmaps", "-l", "test=yes")
+				cmd := testkit.Program(t, args...)
 				for _, gate := range strings.Fields(gates) {
 					cmd.Env = append(cmd.Env, "KUBE_FEATURE_"+gate)
 				}

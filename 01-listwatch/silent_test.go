@@ -57,7 +57,8 @@ func TestSilentConnection(t *testing.T) {
 		dials.Add(1)
 		return cut.Dial(ctx, network, address)
 	}
-	listWatch, err := newListWatch(t.Context(), config, selection{resource: "pods", labels: labels.Everything(), fields: fields.Everything()})
+	pods := selection{resource: "pods", labels: labels.Everything(), fields: fields.Everything()}
+	listWatch, err := newListWatch(t.Context(), config, pods)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +70,8 @@ func TestSilentConnection(t *testing.T) {
 	cut.Restore() // for new connections
 	awaitLine(t, out, "MODIFIED x/a resourceVersion 11")
 	printed := out.String()
-	if !strings.Contains(printed, "RETRY") || !strings.Contains(printed, ": the connection to the server is lost: http2: client connection lost\n") || strings.Contains(printed, "UNREADABLE") {
+	lost := strings.Contains(printed, ": the connection to the server is lost: http2: client connection lost\n")
+	if !lost || !strings.Contains(printed, "RETRY") || strings.Contains(printed, "UNREADABLE") {
 		t.Errorf("printed, want a RETRY for the connection that was lost:\n%s", printed)
 	}
 	if lists.Load() != 1 || dials.Load() != 2 {

@@ -122,7 +122,10 @@ SYNCED     1 object(s) at resourceVersion 20, listed in 1 page(s) in 0s
 		"429 waits as long as the server asks": { // that is client-go's doing: it tries again by itself
 			script: []step{
 				{body: list10},
-				{query: "watch=true", status: http.StatusTooManyRequests, header: http.Header{"Retry-After": {"7"}}, body: status(429, "TooManyRequests", "slow down")},
+				{
+					query: "watch=true", status: http.StatusTooManyRequests, header: http.Header{"Retry-After": {"7"}},
+					body: status(429, "TooManyRequests", "slow down"),
+				},
 				{query: "watch=true&resourceVersion=10"},
 			},
 			want: listed10,
@@ -292,7 +295,8 @@ func play(t *testing.T, stream bool, script []step) (string, error) {
 		if next.status == 0 {
 			next.status = http.StatusOK
 		}
-		return &http.Response{StatusCode: next.status, Header: header, Body: io.NopCloser(strings.NewReader(next.body)), Request: request}, nil
+		body := io.NopCloser(strings.NewReader(next.body))
+		return &http.Response{StatusCode: next.status, Header: header, Body: body, Request: request}, nil
 	})}
 	listWatch, err := newListWatch(ctx, config, selection{resource: "pods", labels: labels.Everything(), fields: fields.Everything()})
 	if err != nil {

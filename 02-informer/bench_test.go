@@ -39,7 +39,8 @@ func BenchmarkInformer10000Pods(b *testing.B) {
 			for b.Loop() {
 				before := heapInUse()
 				ctx, cancel := context.WithCancel(b.Context())
-				factory := informers.NewSharedInformerFactoryWithOptions(clientset, 0, informers.WithNamespace(namespace), informers.WithTransform(variant.transform))
+				factory := informers.NewSharedInformerFactoryWithOptions(clientset, 0,
+					informers.WithNamespace(namespace), informers.WithTransform(variant.transform))
 				informer := factory.Core().V1().Pods().Informer()
 				start := time.Now()
 				factory.StartWithContext(ctx)
@@ -93,8 +94,12 @@ func createPods(b *testing.B, config *rest.Config, namespace string, count int) 
 			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}},
 		}},
 	}
-	for _, condition := range []corev1.PodConditionType{corev1.PodReadyToStartContainers, corev1.PodInitialized, corev1.PodReady, corev1.ContainersReady, corev1.PodScheduled} {
-		status.Conditions = append(status.Conditions, corev1.PodCondition{Type: condition, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()})
+	for _, condition := range []corev1.PodConditionType{
+		corev1.PodReadyToStartContainers, corev1.PodInitialized, corev1.PodReady, corev1.ContainersReady, corev1.PodScheduled,
+	} {
+		status.Conditions = append(status.Conditions, corev1.PodCondition{
+			Type: condition, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now(),
+		})
 	}
 
 	numbers := make(chan int)

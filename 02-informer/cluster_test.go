@@ -259,7 +259,9 @@ func TestWithoutPermissionOnCluster(t *testing.T) {
 		t.Fatalf("run = %v, want forbidden", err)
 	}
 	explained := connect.Explain(err)
-	for _, want := range []string{"visitor-of-" + namespace, "cannot list resource", "this needs a Role or ClusterRole with that verb and resource"} {
+	for _, want := range []string{
+		"visitor-of-" + namespace, "cannot list resource", "this needs a Role or ClusterRole with that verb and resource",
+	} {
 		if !strings.Contains(explained, want) {
 			t.Errorf("explained: %s, want %q in it", explained, want)
 		}
@@ -268,7 +270,9 @@ func TestWithoutPermissionOnCluster(t *testing.T) {
 	rbac := kubernetes.NewForConfigOrDie(config).RbacV1()
 	create(t, rbac.Roles(namespace), &rbacv1.Role{
 		ObjectMeta: metav1.ObjectMeta{Name: "visitor"},
-		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{"", "apps"}, Resources: []string{"pods", "deployments"}, Verbs: []string{"list", "watch"}}},
+		Rules: []rbacv1.PolicyRule{{
+			APIGroups: []string{"", "apps"}, Resources: []string{"pods", "deployments"}, Verbs: []string{"list", "watch"},
+		}},
 	})
 	create(t, rbac.RoleBindings(namespace), &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "visitor"},

@@ -35,7 +35,8 @@ func TestHandlers(t *testing.T) {
 		want   string
 	}{
 		"events": {
-			pods: []answer{{body: pod("ADDED", "a", "1") + podBookmark + pod("MODIFIED", "a", "11") + pod("DELETED", "a", "12") + pod("ADDED", "a-again", "13")}},
+			pods: []answer{{body: pod("ADDED", "a", "1") + podBookmark +
+				pod("MODIFIED", "a", "11") + pod("DELETED", "a", "12") + pod("ADDED", "a-again", "13")}},
 			want: `ADD        Pod x/a (first list)
 UPDATE     Pod x/a resourceVersion 11, from 1
 DELETE     Pod x/a
@@ -43,7 +44,10 @@ ADD        Pod x/a
 `,
 		},
 		"a watch that ends is resumed, and no handler is called": {
-			pods: []answer{{body: pod("ADDED", "a", "1") + podBookmark + pod("MODIFIED", "a", "11"), ends: true}, {body: pod("MODIFIED", "a", "12")}},
+			pods: []answer{
+				{body: pod("ADDED", "a", "1") + podBookmark + pod("MODIFIED", "a", "11"), ends: true},
+				{body: pod("MODIFIED", "a", "12")},
+			},
 			want: `ADD        Pod x/a (first list)
 UPDATE     Pod x/a resourceVersion 11, from 1
 UPDATE     Pod x/a resourceVersion 12, from 11
@@ -69,7 +73,7 @@ UPDATE     Pod x/a (another UID: deleted and created again)
 `,
 		},
 		"a server without streaming lists is asked for a list": {
-			pods: []answer{{status: http.StatusUnprocessableEntity, body: `{"kind":"Status","code":422,"reason":"Invalid"}`}, {body: podList, ends: true}},
+			pods: []answer{streamingListsOff, {body: podList, ends: true}},
 			want: "ADD        Pod x/a (first list)\n",
 		},
 		"a resync sends no request": {
@@ -95,7 +99,9 @@ UPDATE     Pod x/a (resync)
 
 func TestTombstoneWithoutState(t *testing.T) {
 	var printed testkit.Buffer
-	handler[*corev1.Pod]{program.NewPrinter(&printed)}.OnDelete(cache.DeletedObject[*corev1.Pod]{FinalStateUnknown: &cache.DeletedFinalStateUnknown{Key: "x/a"}})
+	handler[*corev1.Pod]{program.NewPrinter(&printed)}.OnDelete(cache.DeletedObject[*corev1.Pod]{
+		FinalStateUnknown: &cache.DeletedFinalStateUnknown{Key: "x/a"},
+	})
 	if got, want := printed.String(), "DELETE     Pod x/a (tombstone: last state unknown)\n"; got != want {
 		t.Errorf("printed %q, want %q", got, want)
 	}
@@ -172,12 +178,14 @@ DELETE     Pod x/a
 }
 
 func TestTraceOfAListWithoutStreaming(t *testing.T) {
-	pods := []answer{{status: http.StatusUnprocessableEntity, body: `{"kind":"Status","code":422,"reason":"Invalid"}`}, {body: podList, ends: true}}
+	pods := []answer{streamingListsOff, {body: podList, ends: true}}
 	printed, err := play(t, script{"pods": pods}, time.Minute, func(o *options) { o.demo.trace = true })
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, line := range []string{"REFLECTOR  Pod x/a LISTED +0.00ms\n", "TRANSFORM  Pod x/a LISTED +0.00ms\n", "STORE      Pod x/a LISTED +0.00ms\n"} {
+	for _, line := range []string{
+		"REFLECTOR  Pod x/a LISTED +0.00ms\n", "TRANSFORM  Pod x/a LISTED +0.00ms\n", "STORE      Pod x/a LISTED +0.00ms\n",
+	} {
 		if strings.Count(printed.String(), line) != 1 {
 			t.Errorf("did not print %q once:\n%s", line, printed)
 		}
@@ -188,7 +196,7 @@ func TestTraceOfAListWithoutStreaming(t *testing.T) {
 func TestTraceSendsTheSameRequests(t *testing.T) {
 	sent := func(traced bool) map[string][]string {
 		requests, mu := map[string][]string{}, sync.Mutex{}
-		pods := []answer{{status: http.StatusUnprocessableEntity, body: `{"kind":"Status","code":422,"reason":"Invalid"}`}, {body: podList, ends: true}, {body: gone}}
+		pods := []answer{streamingListsOff, {body: podList, ends: true}, {body: gone}}
 		s := script{"pods": pods}
 		record := testkit.RoundTripper(func(request *http.Request) (*http.Response, error) {
 			query := request.URL.Query()
@@ -219,7 +227,9 @@ func TestTraceSendsTheSameRequests(t *testing.T) {
 
 func TestStoresKeepNoManagedFields(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "x", Name: "a", ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}}}
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "x", Name: "a", ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl"}},
+		}}
 		factory := newFactory(fake.NewClientset(pod), newOptions().selection)
 		pods := factory.Core().V1().Pods().Lister()
 		ctx, cancel := context.WithCancel(t.Context())
@@ -272,7 +282,10 @@ func TestBadHandlersAndTheOthers(t *testing.T) {
 			// The good handler is called for everything, at once.
 			calledFor := printed.Lines("ADD", "UPDATE")
 			slices.Sort(calledFor)
-			want := []string{"ADD        Pod x/a (first list)", "ADD        Pod x/b (first list)", "ADD        Pod x/c", "UPDATE     Pod x/a resourceVersion 11, from 1"}
+			want := []string{
+				"ADD        Pod x/a (first list)", "ADD        Pod x/b (first list)", "ADD        Pod x/c",
+				"UPDATE     Pod x/a resourceVersion 11, from 1",
+			}
 			if diff := cmp.Diff(want, calledFor); diff != "" {
 				t.Errorf("the good handler was called for (-want +got):\n%s", diff)
 			}
@@ -325,7 +338,11 @@ func TestWatchErrors(t *testing.T) {
 		}
 	})
 	t.Run("permission that is lost later does not: the store is still there", func(t *testing.T) {
-		pods := []answer{{body: pod("ADDED", "a", "1") + podBookmark + pod("MODIFIED", "a", "11"), ends: true}, denied, denied, denied, {body: pod("ADDED", "b", "21") + podBookmark}}
+		pods := []answer{
+			{body: pod("ADDED", "a", "1") + podBookmark + pod("MODIFIED", "a", "11"), ends: true},
+			denied, denied, denied,
+			{body: pod("ADDED", "b", "21") + podBookmark},
+		}
 		printed, err := play(t, script{"pods": pods}, time.Minute, nil)
 		if err != nil {
 			t.Errorf("run: %v", err)

@@ -62,7 +62,8 @@ func (s script) RoundTrip(request *http.Request) (*http.Response, error) {
 		next.status = http.StatusOK
 	}
 	body := &watchBody{Reader: strings.NewReader(next.body), ends: next.ends || next.status != http.StatusOK, closed: make(chan struct{})}
-	return &http.Response{StatusCode: next.status, Header: http.Header{"Content-Type": {"application/json"}}, Body: body, Request: request}, nil
+	header := http.Header{"Content-Type": {"application/json"}}
+	return &http.Response{StatusCode: next.status, Header: header, Body: body, Request: request}, nil
 }
 
 var scriptLock sync.Mutex
@@ -129,3 +130,6 @@ func playOn(t *testing.T, transport http.RoundTripper, duration time.Duration, c
 	})
 	return err
 }
+
+// streamingListsOff is what a server without streaming lists answers to one.
+var streamingListsOff = answer{status: http.StatusUnprocessableEntity, body: `{"kind":"Status","code":422,"reason":"Invalid"}`}

@@ -132,7 +132,8 @@ func TestCacheAnswersAsTheServerWould(t *testing.T) {
 	nodes, err := clientset.CoreV1().Nodes().List(ctx, metav1.ListOptions{Limit: 1})
 	must(nil, err)
 	node := nodes.Items[0].Name
-	owner, err := clientset.CoreV1().ConfigMaps(namespace).Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "owner"}}, metav1.CreateOptions{})
+	configMap := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "owner"}}
+	owner, err := clientset.CoreV1().ConfigMaps(namespace).Create(ctx, configMap, metav1.CreateOptions{})
 	must(nil, err)
 
 	must(pods.Create(ctx, on(newPod("x/one image=nginx:1 image=envoy:2 app=web"), namespace, node), metav1.CreateOptions{}))

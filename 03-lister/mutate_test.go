@@ -73,7 +73,8 @@ func TestMutationDetector(t *testing.T) {
 }
 
 func TestNothingToMutate(t *testing.T) {
-	if err := mutate(t.Context(), newCache(t), false, program.NewPrinter(&bytes.Buffer{})); err == nil || !strings.Contains(err.Error(), "no pod") {
+	err := mutate(t.Context(), newCache(t), false, program.NewPrinter(&bytes.Buffer{}))
+	if err == nil || !strings.Contains(err.Error(), "no pod") {
 		t.Errorf("got error %v, want one that says that there is no pod", err)
 	}
 }

@@ -34,7 +34,7 @@ func TestWrongGoCodeIsFound(t *testing.T) {
 		"```go x.go T.f\nfunc (t *T) f(a int) int {\n\tif a > 0 {\n\t\treturn a + 1\n\t}\n\treturn 0\n}\n```": true,
 		"```go x.go T.f\nif a > 0 {\n\treturn a + 1\n}\n```":                                                  true,
 		"```go x.go T.f\nfunc (t *T) f(a int) int {\n\t// ...\n\treturn 0\n}\n```":                            true,
-		"```go x.go T.f\nfunc (t *T) f(a int) int {\n\treturn 0\n}\n```":                                      false, // lines left out without a word
+		"```go x.go T.f\nfunc (t *T) f(a int) int {\n\treturn 0\n}\n```":                                      false, // lines are missing
 		"```go x.go T.f\nif a > 0 {\n\treturn a + 2\n}\n```":                                                  false,
 		"```go x.go f\nreturn 0\n```":                                                                         false, // no such function
 		"```go y.go f\nreturn 0\n```":                                                                         false,
