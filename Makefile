@@ -26,8 +26,8 @@ chapter: ## run a chapter: make chapter 1, with arguments for it: make chapter 1
 diff: ## show what a chapter adds to the one before: make diff 2
 	@scripts/diff.sh '$(N)'
 
-samples: ## put the sample objects on the cluster: all, or those that a chapter needs: make samples 1
-	@scripts/apply-samples.sh $(if $(N),'$(N)')
+samples: ## put the sample objects on the cluster: all, or a chapter's: make samples 3, with many pods: make samples 3 PODS=3000
+	@scripts/apply-samples.sh $(if $(PODS),--pods "$$PODS") $(if $(N),'$(N)')
 
 cluster: ## bring the cluster up, or repair it; CLUSTER=kind or CLUSTER=local decides which
 	@scripts/cluster-up.sh

@@ -6,4 +6,6 @@ import (
 	"example.com/client-go-workbook/internal/transcript"
 )
 
-func TestReadme(t *testing.T) { transcript.Test(t, "README.md") }
+func TestReadme(t *testing.T) {
+	transcript.Test(t, "README.md", "scripts/kubectl scale deployment/crowd -n shop --replicas=0")
+}

@@ -34,6 +34,8 @@ func TestMakeRefusesWhatIsNoNumber(t *testing.T) {
 	}{
 		"a number":                    {[]string{"chapter", "1"}, "chapter.sh<1>"},
 		"a number for diff":           {[]string{"diff", "2"}, "diff.sh<2>"},
+		"many pods":                   {[]string{"samples", "3", "PODS=3000"}, "apply-samples.sh<--pods><3000><3>"},
+		"a quote for many pods":       {[]string{"samples", "3", `PODS=1';"id"`}, `apply-samples.sh<--pods><1';"id"><3>`},
 		"a semicolon":                 {[]string{"chapter", "1;touch made"}, ""},
 		"a semicolon without a space": {[]string{"chapter", "1;id"}, "chapter.sh<1;id>"},
 		"a function of make":          {[]string{"chapter", "$(error)"}, "chapter.sh<$(error)>"},

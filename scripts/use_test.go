@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ import (
 func TestLocalCluster(t *testing.T) {
 	onOneCluster(t, []clusterTest{
 		{"the samples get ready and come back", samples},
+		{"chapter 3's crowd has as many pods as asked for", crowd},
 		{"a sample that cannot run delays nothing", samplesThatCannotRun},
 		{"there is room for thousands of pods", room},
 		{"a chapter stops at an interrupt", interrupted},
@@ -51,6 +53,34 @@ func samples(t *testing.T, c *cluster) {
 	}
 	if got := c.run(t, "./apply-samples.sh"); got != "" {
 		t.Errorf("the second time it said %q", got)
+	}
+}
+
+func crowd(t *testing.T, c *cluster) {
+	get := func(what string) string {
+		return c.run(t, "./kubectl", "get", "pods", "-n", "shop", "-l", "app=crowd", "-o", what)
+	}
+	pods := func() int { return strings.Count(get("name"), "\n") }
+	for _, count := range []string{"300", "20", "0"} {
+		got := c.run(t, "./apply-samples.sh", "--pods", count, "3")
+		if want := "The Deployment shop/crowd has " + count + " pods.\n"; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		if got := strconv.Itoa(pods()); got != count {
+			t.Errorf("%s pods, want %s", got, count)
+		}
+		if nodes := get("jsonpath={.items[*].spec.nodeName}"); nodes != "" {
+			t.Errorf("the crowd is on nodes: %s", nodes)
+		}
+	}
+	for _, arguments := range [][]string{{"--pods", "-1", "3"}, {"--pods", "many", "3"}, {"--pods", "100000", "3"}, {"--pods", "300", "2"}} {
+		got := run(t, c.env, "./apply-samples.sh", arguments...)
+		if got.code != 2 || strings.Count(got.stderr, "\n") != 1 || !strings.Contains(got.stderr, "try ") {
+			t.Errorf("%q: %+v, want one line that says what to try, and exit code 2", arguments, got)
+		}
+	}
+	if got := pods(); got != 0 {
+		t.Errorf("wrong arguments made %d pods", got)
 	}
 }
 

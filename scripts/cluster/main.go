@@ -53,7 +53,7 @@ func main() {
 	}
 }
 
-const usage = `usage: cluster up | down | status | apiserver stop|start | samples [--if-missing] [N] | programs`
+const usage = `usage: cluster up | down | status | apiserver stop|start | samples [--if-missing] [--pods COUNT] [N] | programs`
 
 func run(ctx context.Context, arguments []string) error {
 	if len(arguments) == 0 {

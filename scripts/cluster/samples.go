@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,21 +18,34 @@ import (
 
 // samples puts the sample objects on the cluster and waits until their pods are ready: all of them, or those that
 // chapter N needs, which are its own and the earlier chapters'. Changed ones are applied again; with --if-missing only
-// where one is missing, which is a quick question.
+// where one is missing, which is a quick question. With --pods, it also scales chapter 3's crowd.
 //
 // A sample that cannot run, for want of its image say, delays nothing: it is named, with the reason that its pod gives.
 func (c *cluster) samples(ctx context.Context, arguments []string) error {
-	ifMissing := len(arguments) > 0 && arguments[0] == "--if-missing"
-	if ifMissing {
-		arguments = arguments[1:]
+	flags := flag.NewFlagSet("samples", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	ifMissing := flags.Bool("if-missing", false, "")
+	crowd, pods := false, 0
+	flags.Func("pods", "", func(value string) (err error) {
+		crowd = true
+		if pods, err = strconv.Atoi(value); err != nil || pods < 0 || pods > maxCrowd {
+			return fmt.Errorf("the crowd has 0 to %d pods", maxCrowd)
+		}
+		return nil
+	})
+	if err := flags.Parse(arguments); err != nil {
+		return usageError(fmt.Sprintf("%v: try make samples 3 PODS=3000.", err))
 	}
 	last := 99
-	if len(arguments) > 0 {
+	if flags.NArg() > 0 {
 		var err error
-		last, err = strconv.Atoi(arguments[0])
+		last, err = strconv.Atoi(flags.Arg(0))
 		if err != nil || last < 0 {
-			return usageError(fmt.Sprintf("%s is no chapter's number: try scripts/apply-samples.sh 1.", arguments[0]))
+			return usageError(fmt.Sprintf("%s is no chapter's number: try scripts/apply-samples.sh 1.", flags.Arg(0)))
 		}
+	}
+	if crowd && last < 3 {
+		return usageError("The crowd of pods is a sample of chapter 3: try make samples 3 PODS=3000.")
 	}
 	manifests, err := filepath.Glob(filepath.Join(escapeGlob(c.root), "scripts", "samples", "*.yaml"))
 	if err != nil {
@@ -60,6 +75,15 @@ func (c *cluster) samples(ctx context.Context, arguments []string) error {
 			return messagef("The CRD of chapter 6 cannot be put on the cluster: %v: run make cluster, then this again.", err)
 		}
 	}
+	// To apply the crowd would scale it to 0 first.
+	if err := c.apply(ctx, files, *ifMissing || crowd); err != nil || !crowd {
+		return err
+	}
+	return c.scaleCrowd(ctx, pods)
+}
+
+// apply applies the manifests, with ifMissing only where an object is missing, and waits until their pods are ready.
+func (c *cluster) apply(ctx context.Context, files []string, ifMissing bool) error {
 	if ifMissing {
 		if _, err := c.runKubectl(ctx, append([]string{"get"}, files...)...); err == nil {
 			return nil
@@ -69,6 +93,41 @@ func (c *cluster) samples(ctx context.Context, arguments []string) error {
 		return messagef("The samples cannot be put on the cluster: %v: run make cluster, then this again.", err)
 	}
 	return c.waitForSamples(ctx, files)
+}
+
+// With many more pods, a small machine has no memory left for the rest.
+const maxCrowd = 20000
+
+// scaleCrowd gives chapter 3's Deployment so many pods, and waits until they exist. They never become ready.
+func (c *cluster) scaleCrowd(ctx context.Context, pods int) error {
+	crowd := []string{"deployment/crowd", "--namespace=shop"}
+	if _, err := c.runKubectl(ctx, append([]string{"scale", fmt.Sprintf("--replicas=%d", pods)}, crowd...)...); err != nil {
+		return messagef("The Deployment shop/crowd cannot be scaled: %v: run make cluster, then this again.", err)
+	}
+	progress := newWaiting()
+	defer progress.done()
+	lastChange, have := time.Now(), -1
+	for have != pods {
+		var deployment object
+		if err := c.kubectlJSON(ctx, &deployment, append([]string{"get"}, crowd...)...); err != nil {
+			return messagef("The Deployment shop/crowd cannot be read: %v: run make cluster, then this again.", err)
+		}
+		if deployment.Status.Replicas != have {
+			lastChange, have = time.Now(), deployment.Status.Replicas
+		}
+		if time.Since(lastChange) > startPatience {
+			return messagef("The Deployment shop/crowd stays at %d of %d pods: see scripts/kubectl describe replicasets -n shop.", have, pods)
+		}
+		progress.show(fmt.Sprintf("pods of shop/crowd: %d of %d", have, pods))
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+	progress.done()
+	say("The Deployment shop/crowd has %d pods.", pods)
+	return nil
 }
 
 // A pod that cannot run says so at once, but may still be one whose image comes at the second try.
@@ -139,6 +198,7 @@ type object struct {
 		Selector struct{ MatchLabels map[string]string }
 	}
 	Status struct {
+		Replicas          int
 		Conditions        []struct{ Type, Status, Reason, Message string }
 		ContainerStatuses []struct {
 			State struct {
