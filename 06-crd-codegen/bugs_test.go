@@ -29,7 +29,7 @@ import (
 	"example.com/client-go-workbook/internal/testkit"
 )
 
-// The tests here show the eight bugs of the README: first what the article's way leads to, as "article",
+// The tests here show the first eight faults of the program in docs/then-and-now.md: first what the article's way leads to, as "article",
 // then what this chapter's does, as "ours", or where that is tested.
 
 // articleDeployment is what the article wants for a DatabaseManager: named after the object, labelled with the type.
