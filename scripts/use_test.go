@@ -73,7 +73,9 @@ func crowd(t *testing.T, c *cluster) {
 			t.Errorf("the crowd is on nodes: %s", nodes)
 		}
 	}
-	for _, arguments := range [][]string{{"--pods", "-1", "3"}, {"--pods", "many", "3"}, {"--pods", "100000", "3"}, {"--pods", "300", "2"}} {
+	for _, arguments := range [][]string{
+		{"--pods", "-1", "3"}, {"--pods", "many", "3"}, {"--pods", "100000", "3"}, {"--pods", "300", "2"},
+	} {
 		got := run(t, c.env, "./apply-samples.sh", arguments...)
 		if got.code != 2 || strings.Count(got.stderr, "\n") != 1 || !strings.Contains(got.stderr, "try ") {
 			t.Errorf("%q: %+v, want one line that says what to try, and exit code 2", arguments, got)

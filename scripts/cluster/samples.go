@@ -116,7 +116,8 @@ func (c *cluster) scaleCrowd(ctx context.Context, pods int) error {
 			lastChange, have = time.Now(), deployment.Status.Replicas
 		}
 		if time.Since(lastChange) > startPatience {
-			return messagef("The Deployment shop/crowd stays at %d of %d pods: see scripts/kubectl describe replicasets -n shop.", have, pods)
+			return messagef("The Deployment shop/crowd stays at %d of %d pods: see scripts/kubectl describe replicasets -n shop.",
+				have, pods)
 		}
 		progress.show(fmt.Sprintf("pods of shop/crowd: %d of %d", have, pods))
 		select {
