@@ -236,8 +236,8 @@ func TestSilentConnection(t *testing.T) {
 	silent := rest.CopyConfig(config)
 	silent.Dial = cut.Dial
 	printed := start(t, silent, namespace, nil)
-	if silenced := cut.Cut(); silenced != 1 {
-		t.Errorf("silenced %d connections, want 1", silenced)
+	if cut.Cut() == 0 { // the two watches may share a connection, or have one each
+		t.Error("there was no connection to silence")
 	}
 	create(t, pods, newPod("meanwhile"))
 	cut.Restore() // for new connections
