@@ -196,7 +196,7 @@ func (b *bench) controlled(namespace string, n int) (took time.Duration, bytes f
 	return took, (heap() - before) / float64(n), requests
 }
 
-// settled tells whether every object's status is about what there is.
+// settled reports whether every object's status is about what there is.
 func (c *Controller) settled() bool {
 	return c.consistency.Len() == 0
 }
