@@ -21,7 +21,8 @@ func TestMakeRefusesWhatIsNoNumber(t *testing.T) {
 	}
 	for _, script := range []string{"chapter.sh", "diff.sh", "apply-samples.sh", "cluster-down.sh"} {
 		if err == nil {
-			err = os.WriteFile(filepath.Join(root, "scripts", script), []byte("#!/bin/sh\nprintf "+script+"\nprintf '<%s>' \"$@\"\n"), 0o755)
+			printsArguments := "#!/bin/sh\nprintf " + script + "\nprintf '<%s>' \"$@\"\n"
+			err = os.WriteFile(filepath.Join(root, "scripts", script), []byte(printsArguments), 0o755)
 		}
 	}
 	if err != nil {
