@@ -3,6 +3,7 @@ module example.com/client-go-workbook
 go 1.26.0
 
 require (
+	github.com/creack/pty v1.1.24
 	github.com/gofrs/flock v0.13.1
 	github.com/google/go-cmp v0.7.0
 	github.com/schollz/progressbar/v3 v3.19.1

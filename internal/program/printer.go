@@ -19,6 +19,7 @@ type lines struct {
 	mu         sync.Mutex
 	out        io.Writer
 	timestamps bool
+	colors     bool // the first word of a line has a colour
 	buffer     []byte
 }
 
@@ -40,8 +41,12 @@ func (p *Printer) Print(parts ...string) {
 	if p.timestamps {
 		p.buffer = time.Now().AppendFormat(p.buffer, "15:04:05.000 ")
 	}
-	for _, part := range parts {
-		p.buffer = append(p.buffer, part...)
+	for i, part := range parts {
+		if i == 0 && p.colors {
+			p.buffer = appendColored(p.buffer, part)
+		} else {
+			p.buffer = append(p.buffer, part...)
+		}
 	}
 	p.buffer = append(p.buffer, '\n')
 	_, _ = p.out.Write(p.buffer) // Stdout ends the program if it fails

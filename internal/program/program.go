@@ -101,6 +101,7 @@ func (p *Program) Main(ctx context.Context, args []string, stdout, stderr io.Wri
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	p.Stdout.out, p.Stdout.stop = stdout, stop
+	p.Out.colors = showsColors(stdout)
 	err := p.main(ctx, args, stderr, run)
 	if errors.Is(err, pflag.ErrHelp) {
 		_, _ = fmt.Fprintf(&p.Stdout, "Usage of %s:\n%s", p.Flags.Name(), p.Flags.FlagUsages())
