@@ -1,0 +1,200 @@
+package grade
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"example.com/client-go-workbook/internal/exercises"
+)
+
+// T is what a grader works with: a testing.TB, whose failures are the grader's own, and the calls that judge an answer.
+type T struct {
+	testing.TB
+	// Rand varies what the answer is given, so that no answer can know it: a new seed for each run.
+	Rand *rand.Rand
+
+	g *grading
+}
+
+// grading is what the process of one answer has found out.
+type grading struct {
+	ctx context.Context
+
+	mu       sync.Mutex
+	result   *os.File // JSON, one a line: what is waited for, and the verdict at the end
+	verdict  *exercises.Verdict
+	cleanups []func()
+}
+
+// message is a line of result.
+type message struct {
+	Doing   string             `json:",omitempty"`
+	Verdict *exercises.Verdict `json:",omitempty"`
+}
+
+// Reject ends the grading: what was expected, what was seen, and where to look, each in one line.
+func (t *T) Reject(expected, seen, look string) {
+	t.Helper()
+	t.g.judge(exercises.Verdict{Expected: expected, Seen: seen, Look: look})
+	t.TB.FailNow()
+}
+
+// Doing says what is waited for from now on. It is part of the verdict if the time is over before the answer has been graded.
+func (t *T) Doing(format string, args ...any) {
+	t.g.send(message{Doing: fmt.Sprintf(format, args...)})
+}
+
+// Eventually checks until the result is ok. If the time is over it rejects the answer: doing is what was expected.
+func (t *T) Eventually(doing, look string, check func() (ok bool, seen string)) {
+	t.Helper()
+	t.Doing("%s", doing)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		ok, seen := check()
+		if ok {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-t.Context().Done():
+			t.Reject(doing, seen, look)
+		}
+	}
+}
+
+// Bubble calls f in a bubble of testing/synctest, in which time passes at once while all goroutines wait. It returns when
+// all goroutines of the bubble have ended; the answer is rejected if they wait for something that cannot come.
+func (t *T) Bubble(f func(*T)) {
+	t.Helper()
+	synctest.Test(t.Testing(), func(inner *testing.T) {
+		t.g.mu.Lock()
+		deadline := t.g.ctx
+		t.g.ctx = inner.Context() // a context of outside cannot be waited for in a bubble
+		t.g.mu.Unlock()
+		defer func() {
+			t.g.mu.Lock()
+			t.g.ctx = deadline
+			t.g.mu.Unlock()
+		}()
+		f(&T{TB: inner, Rand: t.Rand, g: t.g})
+	})
+	if t.g.judged() {
+		t.TB.FailNow()
+	}
+}
+
+// Testing returns the *testing.T behind t.
+func (t *T) Testing() *testing.T { return t.TB.(*testing.T) }
+
+// Context ends when the time for the answer is over.
+func (t *T) Context() context.Context {
+	t.g.mu.Lock()
+	defer t.g.mu.Unlock()
+	return t.g.ctx
+}
+
+// Cleanup calls f when the grader has returned, before goroutines that the answer has left behind are looked for.
+func (t *T) Cleanup(f func()) {
+	t.g.mu.Lock()
+	defer t.g.mu.Unlock()
+	t.g.cleanups = append(t.g.cleanups, f)
+}
+
+// Error, Errorf, Fatal and Fatalf report that the grader itself has failed.
+
+func (t *T) Error(args ...any) { t.g.broken(fmt.Sprint(args...)) }
+
+func (t *T) Errorf(format string, args ...any) { t.g.broken(fmt.Sprintf(format, args...)) }
+
+func (t *T) Fatal(args ...any) {
+	t.g.broken(fmt.Sprint(args...))
+	t.TB.FailNow()
+}
+
+func (t *T) Fatalf(format string, args ...any) {
+	t.g.broken(fmt.Sprintf(format, args...))
+	t.TB.FailNow()
+}
+
+// Skip and Skipf end the grading where it cannot be done: without a cluster.
+func (t *T) Skip(args ...any) {
+	t.g.judge(exercises.Verdict{Broken: true, Skipped: true, Seen: fmt.Sprint(args...)})
+	t.TB.FailNow()
+}
+
+func (t *T) Skipf(format string, args ...any) { t.Skip(fmt.Sprintf(format, args...)) }
+
+func (g *grading) broken(seen string) {
+	g.judge(exercises.Verdict{Broken: true, Seen: seen})
+}
+
+// judge keeps the first verdict.
+func (g *grading) judge(verdict exercises.Verdict) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.verdict == nil {
+		g.verdict = &verdict
+	}
+}
+
+func (g *grading) judged() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.verdict != nil
+}
+
+func (g *grading) send(m message) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	_ = json.NewEncoder(g.result).Encode(m) // the other side has gone: then nobody waits for it
+}
+
+// child grades one answer, sends the verdict, and ends the process.
+func (e Exercise[F]) child(t *testing.T, name string) {
+	answer, ok := e.answers()[name]
+	if name == "learner" {
+		answer, ok = e.Learner, true
+	}
+	if !ok {
+		t.Fatalf("no answer %q", name)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), e.timeout())
+	g := &grading{ctx: ctx, result: os.NewFile(3, "result")}
+	seed := rand.Uint64()
+	others := goleak.IgnoreCurrent() // of the testing package
+	t.Run("grade", func(t *testing.T) {
+		defer g.cleanUp()
+		e.Grade(&T{TB: t, Rand: rand.New(rand.NewPCG(seed, seed)), g: g}, answer)
+	})
+	cancel()
+	if !g.judged() && t.Failed() {
+		g.broken("the grader has ended without a verdict")
+	}
+	if !g.judged() {
+		g.send(message{Doing: "all goroutines end"})
+		if err := goleak.Find(others); err != nil {
+			g.judge(leak(err.Error()))
+		}
+	}
+	g.judge(exercises.Verdict{Passed: true})
+	g.send(message{Verdict: g.verdict})
+	os.Exit(0) // before the testing package prints anything
+}
+
+func (g *grading) cleanUp() {
+	for len(g.cleanups) > 0 {
+		last := g.cleanups[len(g.cleanups)-1]
+		g.cleanups = g.cleanups[:len(g.cleanups)-1]
+		last()
+	}
+}
