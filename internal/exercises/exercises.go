@@ -15,16 +15,6 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Verdict is what a grader finds out about an answer. A rejection has three short lines: what was expected, what was
-// seen, and where to look. The note is shown in either case.
-type Verdict struct {
-	Passed   bool   `json:"passed"`
-	Expected string `json:"expected,omitempty"`
-	Seen     string `json:"seen,omitempty"`
-	Look     string `json:"look,omitempty"`
-	Note     string `json:"note,omitempty"`
-}
-
 // Chapter is one of the workbook's, with its exercises in the order of the manifest.
 type Chapter struct {
 	Number      int

@@ -41,9 +41,9 @@ func starter(context.Context, numbers) int { return 0 }
 func hardCoded(context.Context, numbers) int { return 42 }
 
 func panics(context.Context, numbers) int {
-	var totals map[string]int
-	totals["sum"] = 1
-	return totals["sum"]
+	totals := map[string]map[string]int{}
+	totals["sum"]["sum"] = 1
+	return 0
 }
 
 func panicsInGoroutine(ctx context.Context, n numbers) int {
