@@ -24,9 +24,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/kubernetes"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -79,8 +80,8 @@ func AsUser(config *rest.Config, user string) *rest.Config {
 // It is deleted when the test ends, which doesn't wait until it is gone.
 func Namespace(t testing.TB, config *rest.Config) string {
 	t.Helper()
-	client := kubernetes.NewForConfigOrDie(config)
-	namespace, err := client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{
+	client := corev1client.NewForConfigOrDie(config)
+	namespace, err := client.Namespaces().Create(t.Context(), &corev1.Namespace{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: namePrefix(t.Name())},
 	}, metav1.CreateOptions{})
 	if err != nil {
@@ -90,7 +91,7 @@ func Namespace(t testing.TB, config *rest.Config) string {
 		// Not the test's context: it is over by now.
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
-		err := client.CoreV1().Namespaces().Delete(ctx, namespace.Name, metav1.DeleteOptions{})
+		err := client.Namespaces().Delete(ctx, namespace.Name, metav1.DeleteOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
 			t.Errorf("deleting namespace %s: %v", namespace.Name, err)
 		}
@@ -98,7 +99,7 @@ func Namespace(t testing.TB, config *rest.Config) string {
 
 	// A controller adds the default ServiceAccount a moment later; until then admission refuses every pod.
 	err = wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
-		_, err := client.CoreV1().ServiceAccounts(namespace.Name).Get(ctx, "default", metav1.GetOptions{})
+		_, err := client.ServiceAccounts(namespace.Name).Get(ctx, "default", metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return false, nil
 		}
@@ -204,5 +205,10 @@ func restConfig(t testing.TB, kubeconfig *clientcmdapi.Config) *rest.Config {
 		t.Fatal(err)
 	}
 	config.QPS = -1 // the server's priority and fairness decides who waits
+	transport, err := rest.TransportFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { utilnet.CloseIdleConnectionsFor(transport) }) // each has a goroutine; all clients of the server share them
 	return config
 }

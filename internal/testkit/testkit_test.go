@@ -182,3 +182,20 @@ func TestIntercept(t *testing.T) {
 		response.Body.Close()
 	}
 }
+
+func TestWrites(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(server.Close)
+	config, writes := Writes(Must(clientcmd.BuildConfigFromFlags("", Kubeconfig(t, server.URL)))(t))
+	client := Must(rest.HTTPClientFor(config))(t)
+	for _, method := range []string{http.MethodGet, http.MethodPut} {
+		request := Must(http.NewRequest(method, server.URL+"/api/v1/namespaces/default/pods/a", nil))(t)
+		Must(client.Do(request))(t).Body.Close()
+	}
+	if got, want := writes(), []string{"PUT pods/a"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := writes(); len(got) > 0 {
+		t.Errorf("got %q a second time", got)
+	}
+}

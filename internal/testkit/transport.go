@@ -3,6 +3,8 @@ package testkit
 import (
 	"net/http"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 
 	"k8s.io/client-go/rest"
@@ -38,4 +40,27 @@ func Kubeconfig(t testing.TB, url string) string {
 		t.Fatal(err)
 	}
 	return file
+}
+
+// Writes returns a copy of config, and a function that returns the writes sent with it since the function was last called:
+// method, resource and name, as in "PUT pods/a".
+func Writes(config *rest.Config) (*rest.Config, func() []string) {
+	var mu sync.Mutex
+	var writes []string
+	config = Intercept(config, func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if request.Method != http.MethodGet {
+			_, path, _ := strings.Cut(request.URL.Path, "/namespaces/")
+			_, object, _ := strings.Cut(path, "/")
+			mu.Lock()
+			writes = append(writes, request.Method+" "+object)
+			mu.Unlock()
+		}
+		return next.RoundTrip(request)
+	})
+	return config, func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		defer func() { writes = nil }()
+		return writes
+	}
 }
