@@ -32,6 +32,12 @@ func (e Exercise[F]) run(t *testing.T, name string) exercises.Verdict {
 		t.Fatal(err)
 	}
 	defer results.Close()
+	// The process of the answer has the other end of this one. Read, it ends when this process does, however that ends.
+	alive, held, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
 	args := []string{"-test.run=^TestExercise$", "-test.timeout=0"}
 	for _, arg := range os.Args[1:] {
 		if !strings.HasPrefix(arg, "-test.") {
@@ -42,11 +48,12 @@ func (e Exercise[F]) run(t *testing.T, name string) exercises.Verdict {
 	cmd := exec.Command(self, args...)
 	cmd.Env = append(os.Environ(), answerVar+"="+name, "KUBE_CACHE_MUTATION_DETECTOR=true")
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	cmd.ExtraFiles = []*os.File{result}
+	cmd.ExtraFiles = []*os.File{result, alive}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // what the answer starts is killed with it
 	cmd.WaitDelay = time.Second
 	err = cmd.Start()
 	result.Close()
+	alive.Close()
 	if err != nil {
 		t.Fatal(err)
 	}
