@@ -1,0 +1,24 @@
+package exercise
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	corelisters "k8s.io/client-go/listers/core/v1"
+)
+
+func PodsOf(pods corelisters.PodLister, service *corev1.Service) ([]string, error) {
+	found, err := pods.Pods(service.Namespace).List(labels.Everything())
+	var names []string
+	for _, pod := range found {
+		for key, value := range service.Spec.Selector {
+			if pod.Labels[key] == value {
+				names = append(names, pod.Name)
+				break
+			}
+		}
+	}
+	slices.Sort(names)
+	return names, err
+}

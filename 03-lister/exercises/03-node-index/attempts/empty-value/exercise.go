@@ -1,0 +1,16 @@
+package exercise
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/cache"
+)
+
+func AddIndex(pods cache.TypedIndexer[*corev1.Pod]) error {
+	return pods.AddTypedIndexers(cache.TypedIndexers[*corev1.Pod]{"node": func(pod *corev1.Pod) ([]string, error) {
+		return []string{pod.Spec.NodeName}, nil
+	}})
+}
+
+func PodsOn(pods cache.TypedIndexer[*corev1.Pod], node string) ([]string, error) {
+	return pods.IndexKeys("node", node)
+}

@@ -1,0 +1,41 @@
+package exercise
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/cache"
+)
+
+func And(pods cache.TypedIndexer[*corev1.Pod], node, image string) ([]string, error) {
+	onNode, err := pods.ByTypedIndex("node", node)
+	if err != nil {
+		return nil, err
+	}
+	withImage, err := pods.ByTypedIndex("image", image)
+	if err != nil {
+		return nil, err
+	}
+	var keys []string
+	for _, pod := range onNode {
+		if slices.Contains(withImage, pod) {
+			keys = append(keys, cache.MetaObjectToName(pod).String())
+		}
+	}
+	slices.Sort(keys)
+	return keys, nil
+}
+
+func Or(pods cache.TypedIndexer[*corev1.Pod], node, image string) ([]string, error) {
+	onNode, err := pods.IndexKeys("node", node)
+	if err != nil {
+		return nil, err
+	}
+	withImage, err := pods.IndexKeys("image", image)
+	if err != nil {
+		return nil, err
+	}
+	keys := slices.Concat(onNode, withImage)
+	slices.Sort(keys)
+	return slices.Compact(keys), nil
+}
