@@ -30,7 +30,8 @@ type Cutter struct {
 	// data nor an end. This never changes, as after a NAT has forgotten a connection. New connections hang during the cut.
 	Silent bool
 
-	dialer net.Dialer
+	// Dialer opens the connections; net.Dialer's DialContext if it is nil.
+	Dialer func(ctx context.Context, network, address string) (net.Conn, error)
 
 	mu       sync.Mutex
 	open     map[*connection]struct{}
@@ -48,8 +49,12 @@ func (c *Cutter) AddFlags(flags *pflag.FlagSet) {
 
 // Dial connects as net.Dialer does, unless the connection is cut. It is for rest.Config's Dial.
 func (c *Cutter) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	dial := c.Dialer
+	if dial == nil {
+		dial = (&net.Dialer{}).DialContext
+	}
 	for {
-		conn, err := c.dialer.DialContext(ctx, network, address)
+		conn, err := dial(ctx, network, address)
 		if err != nil {
 			return nil, err
 		}

@@ -2,6 +2,7 @@
 //
 // It answers get, list, watch, create, update and delete of each resource that client-go's scheme knows, over HTTP/2 and
 // TLS, in JSON. TestDialect sends the same requests to it and to a real API server, and compares the answers.
+// There are no sockets, so a server and its clients can live in a bubble of testing/synctest.
 //
 // It has no more than that: no defaults, no validation, no admission, no patches, no finalizers, no controllers. It does
 // not check whether a namespace exists. A test of such things needs the real API server: package testcluster.
@@ -79,20 +80,20 @@ type change struct {
 // Start starts a server without objects. It is stopped at the end of the test.
 func Start(t testing.TB) *Server {
 	t.Helper()
+	network := newMemory()
 	s := &Server{
 		t:       t,
 		kinds:   map[schema.GroupVersionResource]schema.GroupVersionKind{},
 		stopped: make(chan struct{}),
 		version: 1000 + rand.Int64N(9000), // a real cluster is not new, either
 		watches: map[*openWatch]struct{}{},
-		network: cutter.Cutter{Silent: true},
+		network: cutter.Cutter{Silent: true, Dialer: network.dial},
 	}
 	for kind := range scheme.Scheme.AllKnownTypes() {
 		resource, _ := apimeta.UnsafeGuessKindToResource(kind)
 		s.kinds[resource] = kind
 	}
-	server := httptest.NewUnstartedServer(s)
-	server.EnableHTTP2 = true
+	server := &httptest.Server{Listener: network, EnableHTTP2: true, Config: &http.Server{Handler: s}}
 	server.StartTLS()
 	s.config = &rest.Config{
 		Host:            server.URL,
