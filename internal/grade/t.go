@@ -24,7 +24,8 @@ type T struct {
 	// Rand varies what the answer is given, so that no answer can know it: a new seed for each run.
 	Rand *rand.Rand
 
-	g *grading
+	g      *grading
+	bubble bool
 }
 
 // grading is what the process of one answer has found out.
@@ -47,7 +48,7 @@ type message struct {
 func (t *T) Reject(expected, seen, look string) {
 	t.Helper()
 	t.g.judge(exercises.Verdict{Expected: expected, Seen: seen, Look: look})
-	t.TB.FailNow()
+	t.failNow()
 }
 
 // Doing says what is waited for from now on. It is part of the verdict if the time is over before the answer has been graded.
@@ -74,25 +75,22 @@ func (t *T) Eventually(doing, look string, check func() (ok bool, seen string)) 
 	}
 }
 
-// Bubble calls f in a bubble of testing/synctest, in which time passes at once while all goroutines wait. It returns when
-// all goroutines of the bubble have ended; the answer is rejected if they wait for something that cannot come.
+// Bubble calls f in a bubble of testing/synctest, in which time passes at once while all goroutines wait. Context ends, and
+// the cleanups of f's T run, when f has returned. A goroutine that is left an hour later rejects the answer.
 func (t *T) Bubble(f func(*T)) {
 	t.Helper()
 	synctest.Test(t.Testing(), func(inner *testing.T) {
-		t.g.mu.Lock()
-		deadline := t.g.ctx
-		t.g.ctx = inner.Context() // a context of outside cannot be waited for in a bubble
-		t.g.mu.Unlock()
-		defer func() {
-			t.g.mu.Lock()
-			t.g.ctx = deadline
-			t.g.mu.Unlock()
-		}()
-		f(&T{TB: inner, Rand: t.Rand, g: t.g})
+		others := goleak.IgnoreCurrent()
+		inner.Cleanup(func() { // the last one: it was the first to be registered
+			// A bubble ends only when its goroutines have ended. One that tries again and again would let it last for ever.
+			time.Sleep(time.Hour)
+			if err := goleak.Find(others); err != nil {
+				t.g.judge(leak(err.Error()))
+				t.g.end()
+			}
+		})
+		f(&T{TB: inner, Rand: t.Rand, g: t.g, bubble: true})
 	})
-	if t.g.judged() {
-		t.TB.FailNow()
-	}
 }
 
 // Testing returns the *testing.T behind t.
@@ -100,13 +98,18 @@ func (t *T) Testing() *testing.T { return t.TB.(*testing.T) }
 
 // Context ends when the time for the answer is over.
 func (t *T) Context() context.Context {
-	t.g.mu.Lock()
-	defer t.g.mu.Unlock()
+	if t.bubble {
+		return t.TB.Context() // a context of outside cannot be waited for in a bubble
+	}
 	return t.g.ctx
 }
 
 // Cleanup calls f when the grader has returned, before goroutines that the answer has left behind are looked for.
 func (t *T) Cleanup(f func()) {
+	if t.bubble {
+		t.TB.Cleanup(f)
+		return
+	}
 	t.g.mu.Lock()
 	defer t.g.mu.Unlock()
 	t.g.cleanups = append(t.g.cleanups, f)
@@ -120,21 +123,30 @@ func (t *T) Errorf(format string, args ...any) { t.g.broken(fmt.Sprintf(format, 
 
 func (t *T) Fatal(args ...any) {
 	t.g.broken(fmt.Sprint(args...))
-	t.TB.FailNow()
+	t.failNow()
 }
 
 func (t *T) Fatalf(format string, args ...any) {
 	t.g.broken(fmt.Sprintf(format, args...))
-	t.TB.FailNow()
+	t.failNow()
 }
 
 // Skip and Skipf end the grading where it cannot be done: without a cluster.
 func (t *T) Skip(args ...any) {
 	t.g.judge(exercises.Verdict{Broken: true, Skipped: true, Seen: fmt.Sprint(args...)})
-	t.TB.FailNow()
+	t.failNow()
 }
 
 func (t *T) Skipf(format string, args ...any) { t.Skip(fmt.Sprintf(format, args...)) }
+
+// failNow ends the grading. In a bubble it ends the process: the goroutines of a wrong answer need not end, and a bubble
+// would wait for them.
+func (t *T) failNow() {
+	if t.bubble {
+		t.g.end()
+	}
+	t.TB.FailNow()
+}
 
 func (g *grading) broken(seen string) {
 	g.judge(exercises.Verdict{Broken: true, Seen: seen})
@@ -194,8 +206,13 @@ func (e Exercise[F]) child(t *testing.T, name string) {
 		}
 	}
 	g.judge(exercises.Verdict{Passed: true})
+	g.end()
+}
+
+// end sends the verdict and ends the process, before the testing package prints anything.
+func (g *grading) end() {
 	g.send(message{Verdict: g.verdict})
-	os.Exit(0) // before the testing package prints anything
+	os.Exit(0)
 }
 
 func (g *grading) cleanUp() {
