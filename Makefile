@@ -2,20 +2,24 @@
 # It works with GNU make 3.81, which macOS has.
 
 # `make chapter 1`: the word after these targets is their argument. make takes it for a target, too, so there is a rule
-# for any word, which does nothing. A word with a quote could end the argument and begin a command.
-ifneq (,$(filter chapter diff samples,$(firstword $(MAKECMDGOALS))))
+# for any word, which does nothing. With one colon it would not match 1.a, which looks like a library. A word with a
+# quote could end the argument and begin a command.
+with_chapter  := chapter diff samples
+with_exercise := exercise hint solution reset
+ifneq (,$(filter $(with_chapter) $(with_exercise),$(firstword $(MAKECMDGOALS))))
   words := $(wordlist 2,99,$(MAKECMDGOALS))
   ifneq (,$(words))
     N := $(words)
   endif
   ifneq (,$(word 2,$(N))$(filter cluster%,$(N))$(findstring ',$(N)))
-    $(error make $(firstword $(MAKECMDGOALS)) takes one word, the number of a chapter: make $(firstword $(MAKECMDGOALS)) 2)
+    what := $(if $(filter $(with_chapter),$(firstword $(MAKECMDGOALS))),a chapter: 2,an exercise: 2.3)
+    $(error make $(firstword $(MAKECMDGOALS)) takes one word, the number of $(subst :,: make $(firstword $(MAKECMDGOALS)),$(what)))
   endif
-%: ;@:
+%:: ;@:
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help chapter diff samples cluster cluster-down cluster-status doctor test test-kind bench soak lint codegen verify-codegen
+.PHONY: help chapter diff samples exercise hint solution reset progress watch cluster cluster-down cluster-status doctor test test-kind bench soak lint codegen verify-codegen
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1 /p' Makefile | while read -r name text; do printf '  %-15s %s\n' "$$name" "$$text"; done
@@ -28,6 +32,25 @@ diff: ## show what a chapter adds to the one before: make diff 2
 
 samples: ## put the sample objects on the cluster: all, or a chapter's: make samples 3, with many pods: make samples 3 PODS=3000
 	@scripts/apply-samples.sh $(if $(PODS),--pods "$$PODS") $(if $(N),'$(N)')
+
+# Exit code 1 is a rejected answer: for make it is no error.
+exercise: ## grade the next exercise, or one: make exercise 2.3
+	@scripts/exercise.sh grade $(if $(N),'$(N)') $(if $(ANSWER),"$$ANSWER") || [ $$? -eq 1 ]
+
+hint: ## show a hint, one more each time: make hint 2.3
+	@exec scripts/exercise.sh hint $(if $(N),'$(N)')
+
+solution: ## show the solution of a solved exercise: make solution 2.3, of any: FORCE=1 make solution 2.3
+	@exec scripts/exercise.sh solution $(if $(FORCE),--force) $(if $(N),'$(N)')
+
+reset: ## begin an exercise again; your file is kept beside it: make reset 2.3
+	@exec scripts/exercise.sh reset $(if $(N),'$(N)')
+
+progress: ## show how many exercises are solved, and which is next
+	@exec scripts/exercise.sh progress
+
+watch: ## grade an exercise each time you save it, on a screen
+	@exec scripts/exercise.sh watch
 
 cluster: ## bring the cluster up, or repair it; CLUSTER=kind or CLUSTER=local decides which
 	@scripts/cluster-up.sh

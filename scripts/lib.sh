@@ -49,3 +49,21 @@ no_chapter() {
 	list=${list#, }
 	misuse "${1:+There is no chapter $1. }Chapters: ${list:-none yet}."
 }
+
+# built NAME SOURCE...: prints the path of the program in scripts/NAME, which is built if need be. A copy of it is kept in
+# the cache, under a name that changes with its sources: to find out that nothing has changed, go takes longer than the
+# program itself. In the checkout's folder, with GOFLAGS exported.
+built() {
+	local cache=${XDG_CACHE_HOME:-${HOME-}/.cache}/client-go-workbook name=$1 program from
+	shift
+	program=$cache/$name-$({
+		cat go.mod go.sum "$@"
+		uname -sm
+	} | cksum | cut -d ' ' -f 1)
+	if [ ! -x "$program" ]; then
+		from=$(go tool -n "$name") || return # go builds it, in its own cache
+		(umask 077 && mkdir -p "$cache" && cp "$from" "$program.$$" && mv "$program.$$" "$program") 2>/dev/null ||
+			program=$from # the cache cannot be written
+	fi
+	echo "$program"
+}

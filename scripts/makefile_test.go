@@ -19,7 +19,7 @@ func TestMakeRefusesWhatIsNoNumber(t *testing.T) {
 	if err == nil {
 		err = os.Mkdir(filepath.Join(root, "scripts"), 0o755)
 	}
-	for _, script := range []string{"chapter.sh", "diff.sh", "apply-samples.sh", "cluster-down.sh"} {
+	for _, script := range []string{"chapter.sh", "diff.sh", "apply-samples.sh", "cluster-down.sh", "exercise.sh"} {
 		if err == nil {
 			printsArguments := "#!/bin/sh\nprintf " + script + "\nprintf '<%s>' \"$@\"\n"
 			err = os.WriteFile(filepath.Join(root, "scripts", script), []byte(printsArguments), 0o755)
@@ -37,6 +37,10 @@ func TestMakeRefusesWhatIsNoNumber(t *testing.T) {
 		"a number for diff":           {[]string{"diff", "2"}, "diff.sh<2>"},
 		"many pods":                   {[]string{"samples", "3", "PODS=3000"}, "apply-samples.sh<--pods><3000><3>"},
 		"a quote for many pods":       {[]string{"samples", "3", `PODS=1';"id"`}, `apply-samples.sh<--pods><1';"id"><3>`},
+		"an exercise":                 {[]string{"hint", "2.3"}, "exercise.sh<hint><2.3>"},
+		"a prediction":                {[]string{"exercise", "1.a"}, "exercise.sh<grade><1.a>"},
+		"a command as an answer":      {[]string{"exercise", "1.A", `ANSWER=";id`}, `exercise.sh<grade><1.A><";id>`},
+		"force":                       {[]string{"solution", "2.3", "FORCE=1"}, "exercise.sh<solution><--force><2.3>"},
 		"a semicolon":                 {[]string{"chapter", "1;touch made"}, ""},
 		"a semicolon without a space": {[]string{"chapter", "1;id"}, "chapter.sh<1;id>"},
 		"a function of make":          {[]string{"chapter", "$(error)"}, "chapter.sh<$(error)>"},

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"example.com/client-go-workbook/internal/exercises"
+)
+
+// The writer of the texts takes the colours out where they are not wanted.
+var (
+	bold  = ansi.NewStyle().Bold()
+	faint = ansi.NewStyle().Faint()
+	green = ansi.NewStyle().ForegroundColor(ansi.Green)
+	red   = ansi.NewStyle().ForegroundColor(ansi.Red)
+)
+
+// hang writes a text behind a label. Its lines are wrapped, and stand below each other.
+func hang(label, text string, width int) string {
+	indent := strings.Repeat(" ", ansi.StringWidth(label))
+	return label + strings.ReplaceAll(ansi.Wrap(text, max(width-len(indent), 20), ""), "\n", "\n"+indent)
+}
+
+// paragraph wraps a text whose own line breaks mean nothing.
+func paragraph(text string, width int) string {
+	return ansi.Wrap(strings.Join(strings.Fields(text), " "), width, "")
+}
+
+// outcomeText is what came of grading, in at most five lines if the answer is rejected, apart from what it has printed itself.
+func (w *workbook) outcomeText(o outcome, width int) string {
+	e := o.exercise
+	var lines []string
+	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	switch {
+	case o.passed():
+		add("%s", green.Styled("solved")+" "+bold.Styled(e.ID+" "+e.Title))
+		add("%s", paragraph(e.Why, width))
+	case o.verdict == nil:
+		add("%s", red.Styled("does not compile")+" "+bold.Styled(e.ID+" "+e.Title))
+		for _, line := range o.compiler {
+			add("%s", hang("  ", line, width))
+		}
+	default:
+		add("%s", red.Styled("not solved")+" "+bold.Styled(e.ID+" "+e.Title))
+		for _, line := range [][2]string{{"expected", o.verdict.Expected}, {"seen", o.verdict.Seen}, {"look at", o.verdict.Look}} {
+			if line[1] != "" {
+				add("%s", hang(fmt.Sprintf("  %-10s", line[0]), strings.Join(strings.Fields(line[1]), " "), width))
+			}
+		}
+	}
+	if o.untouched && !o.passed() {
+		add("%s", hang("  ", fmt.Sprintf("Read %s, edit exercise.go beside it.", filepath.Join(e.Folder, "README.md")), width))
+	}
+	if o.verdict != nil && len(o.verdict.Printed) > 0 {
+		add("  Your answer has printed:")
+		for _, line := range o.verdict.Printed {
+			add("%s", "  | "+ansi.Truncate(ansi.Strip(line), width-4, "..."))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// hintText is the hints that were shown.
+func hintText(e exercise, shown, width int) string {
+	var lines []string
+	for i, hint := range e.Hints[:min(shown, len(e.Hints))] {
+		lines = append(lines, hang(fmt.Sprintf("hint %d of %d: ", i+1, len(e.Hints)), strings.Join(strings.Fields(hint), " "), width))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// questionText is the question of a prediction and its choices.
+func questionText(p prediction, width int) string {
+	lines := []string{bold.Styled("prediction " + p.ID), ansi.Wrap(strings.TrimSpace(p.Question), width, "")}
+	for i, choice := range p.Choices {
+		label := fmt.Sprintf("  %s  %-10s ", exercises.Letter(i), choice.Word)
+		lines = append(lines, hang(label, strings.Join(strings.Fields(choice.Text), " "), width))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// answerText says whether an answer is right, and why.
+func answerText(p prediction, chosen exercises.Choice, width int) string {
+	right := *p.Choice(p.Answer)
+	if chosen.Word == right.Word {
+		return green.Styled("right") + " " + paragraph(right.Text+": "+right.Reason, width-6)
+	}
+	return red.Styled("wrong") + " " + paragraph(fmt.Sprintf("You said %q. %s", chosen.Word, chosen.Reason), width-6) + "\n" +
+		paragraph(fmt.Sprintf("It is %q: %s", right.Word, right.Reason), width)
+}
+
+// nextText says what to do next.
+func nextText(t *task) string {
+	switch {
+	case t == nil:
+		return "All exercises are solved."
+	case t.prediction != nil:
+		return fmt.Sprintf("Next: prediction %s. make exercise %s asks it.", t.id, t.id)
+	}
+	return fmt.Sprintf("Next: %s %s\n      %s", t.id, t.title(), filepath.Join(t.exercise.Folder, "README.md"))
+}
+
+// progressText is a chapter's line with its bar.
+func progressText(c exercises.Chapter, solved, answered int) string {
+	const columns = 20
+	full := 0
+	if len(c.Exercises) > 0 {
+		full = solved * columns / len(c.Exercises)
+	}
+	_, name, _ := strings.Cut(c.Folder, "-")
+	line := fmt.Sprintf("%d %-12s %s%s %2d of %2d", c.Number, name, green.Styled(strings.Repeat("#", full)),
+		faint.Styled(strings.Repeat("-", columns-full)), solved, len(c.Exercises))
+	if len(c.Predictions) > 0 {
+		line += fmt.Sprintf(", %d of %d predictions", answered, len(c.Predictions))
+	}
+	return line
+}
+
+// solutionText is all files of the solution.
+func (w *workbook) solutionText(e exercise) (string, error) {
+	var b strings.Builder
+	err := filepath.WalkDir(filepath.Join(w.root, e.Folder, "solution"), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		name, _ := filepath.Rel(w.root, path)
+		fmt.Fprintf(&b, "%s\n\n%s\n", bold.Styled(name), strings.TrimRight(string(data), "\n"))
+		return nil
+	})
+	return strings.TrimRight(b.String(), "\n"), err
+}

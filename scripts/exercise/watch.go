@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// watchFiles calls saved with each exercise whose file the learner has saved, until ctx ends.
+func (w *workbook) watchFiles(ctx context.Context, saved func(exercise)) error {
+	watcher, err := fsnotify.NewWatcher()
+	if err != nil {
+		return fmt.Errorf("files cannot be watched: %w", err)
+	}
+	defer watcher.Close()
+	// Folders and not files: many editors write a new file and rename it.
+	byFile := map[string]exercise{}
+	for _, t := range w.tasks {
+		if t.exercise == nil {
+			continue
+		}
+		folder := filepath.Join(w.root, t.exercise.Folder)
+		if err := watcher.Add(folder); err != nil {
+			return fmt.Errorf("%s cannot be watched: %w", t.exercise.Folder, err)
+		}
+		names, err := w.starterFiles(*t.exercise)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			byFile[filepath.Join(folder, name)] = *t.exercise
+		}
+	}
+
+	// One save is several events. It is over when none has come for a while.
+	const pause = 50 * time.Millisecond
+	quiet := time.NewTimer(0)
+	<-quiet.C
+	var last exercise
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case event := <-watcher.Events:
+			if e, ok := byFile[event.Name]; ok && event.Op != fsnotify.Chmod {
+				last = e
+				quiet.Reset(pause)
+			}
+		case err := <-watcher.Errors:
+			if !errors.Is(err, fsnotify.ErrEventOverflow) {
+				return fmt.Errorf("files cannot be watched any more: %w", err)
+			}
+		case <-quiet.C:
+			saved(last)
+		}
+	}
+}
+
+// latest runs one piece of work at a time: a new one ends the one before.
+type latest struct {
+	mu     sync.Mutex
+	cancel context.CancelFunc
+	done   chan struct{} // closed when the last one has ended
+}
+
+// do runs work, when the one before has ended.
+func (l *latest) do(ctx context.Context, work func(context.Context)) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	done := make(chan struct{})
+	defer close(done)
+	l.mu.Lock()
+	before, endBefore := l.done, l.cancel
+	l.done, l.cancel = done, cancel
+	l.mu.Unlock()
+	if before != nil {
+		endBefore()
+		<-before
+	}
+	if ctx.Err() == nil {
+		work(ctx)
+	}
+}
+
+// watchLines grades on save and prints lines, where there is no terminal.
+func (w *workbook) watchLines(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var grading latest
+	var running sync.WaitGroup
+	defer running.Wait()
+	grade := func(ctx context.Context, e exercise) {
+		o, err := w.grade(ctx, e, w.say)
+		switch {
+		case ctx.Err() != nil:
+		case err != nil:
+			w.say(err.Error())
+		default:
+			w.say(w.outcomeText(o, w.width))
+			if o.passed() {
+				w.say(nextText(w.openAfter(e.ID)))
+			}
+		}
+	}
+	t, err := w.next(ctx)
+	if err != nil {
+		return err
+	}
+	w.say("Save an exercise.go, and it is graded. Ctrl-C ends this.")
+	w.say(nextText(t))
+	return w.watchFiles(ctx, func(e exercise) {
+		running.Go(func() {
+			grading.do(ctx, func(ctx context.Context) { grade(ctx, e) })
+		})
+	})
+}
+
+// openAfter returns the first task after that one which is not known to be solved, from the beginning again after the
+// last; nil if there is none. It grades nothing.
+func (w *workbook) openAfter(id string) *task {
+	at := slices.IndexFunc(w.tasks, func(t task) bool { return t.id == id })
+	for i := range w.tasks {
+		t := &w.tasks[(at+1+i)%len(w.tasks)]
+		if w.mark(*t) != markSolved {
+			return t
+		}
+	}
+	return nil
+}
+
+// What is known of a task without grading it.
+const (
+	markOpen    = "   "
+	markSolved  = "[x]"
+	markChanged = "[?]" // since it was graded
+)
+
+func (w *workbook) mark(t task) string {
+	if t.prediction != nil {
+		if r, err := w.record(t); err == nil && r.Answer != "" {
+			return markSolved
+		}
+		return markOpen
+	}
+	switch solved, known, err := w.remembered(*t.exercise); {
+	case err != nil || !known:
+		return markChanged
+	case solved:
+		return markSolved
+	}
+	return markOpen
+}

@@ -1,0 +1,233 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/term"
+
+	"example.com/client-go-workbook/internal/exercises"
+)
+
+type (
+	exercise   = exercises.Exercise
+	prediction = exercises.Prediction
+)
+
+// workbook is the checkout that the learner works in.
+type workbook struct {
+	root     string
+	module   string // the path in go.mod
+	chapters []exercises.Chapter
+	tasks    []task // of all chapters, in order
+	out      io.Writer
+	width    int // columns
+}
+
+// task is an exercise or a prediction: the other one is nil.
+type task struct {
+	id         string
+	chapter    string // the folder
+	exercise   *exercise
+	prediction *prediction
+}
+
+// title returns the exercise's title, or the first line of the question.
+func (t task) title() string {
+	if t.prediction != nil {
+		line, _, _ := strings.Cut(t.prediction.Question, "\n")
+		return line
+	}
+	return t.exercise.Title
+}
+
+func open(root string, out io.Writer) (*workbook, error) {
+	root, err := filepath.Abs(root)
+	if err != nil {
+		return nil, err
+	}
+	module, err := moduleOf(root)
+	if err != nil {
+		return nil, err
+	}
+	chapters, err := exercises.Load(root)
+	if err != nil {
+		return nil, err
+	}
+	w := &workbook{root: root, module: module, chapters: chapters, out: out, width: 80}
+	if columns, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil && columns > 0 {
+		w.width = min(columns, 100)
+	}
+	for _, c := range chapters {
+		for i := range c.Predictions {
+			w.tasks = append(w.tasks, task{c.Predictions[i].ID, c.Folder, nil, &c.Predictions[i]})
+		}
+		for i := range c.Exercises {
+			w.tasks = append(w.tasks, task{c.Exercises[i].ID, c.Folder, &c.Exercises[i], nil})
+		}
+	}
+	return w, nil
+}
+
+func (w *workbook) say(text string) { fmt.Fprintln(w.out, text) }
+
+// find returns the task with an id.
+func (w *workbook) find(id string) (task, error) {
+	for _, t := range w.tasks {
+		if strings.EqualFold(t.id, id) {
+			return t, nil
+		}
+	}
+	var have []string
+	for _, c := range w.chapters {
+		if n := len(c.Exercises); n > 0 {
+			have = append(have, fmt.Sprintf("%s to %s", c.Exercises[0].ID, c.Exercises[n-1].ID))
+		}
+		for _, p := range c.Predictions {
+			have = append(have, p.ID)
+		}
+	}
+	return task{}, usageError(fmt.Sprintf("There is no exercise %s. Exercises: %s.", id, strings.Join(have, ", ")))
+}
+
+// next returns the first task that is neither solved nor put off, or nil.
+func (w *workbook) next(ctx context.Context) (*task, error) {
+	for i, t := range w.tasks {
+		if t.prediction != nil {
+			r, err := w.record(t)
+			if err != nil {
+				return nil, err
+			}
+			if r.Answer == "" && !r.Later {
+				return &w.tasks[i], nil
+			}
+			continue
+		}
+		solved, err := w.solved(ctx, *t.exercise)
+		if err != nil {
+			return nil, err
+		}
+		if !solved {
+			return &w.tasks[i], nil
+		}
+	}
+	return nil, nil
+}
+
+func (w *workbook) sayNext(ctx context.Context) error {
+	t, err := w.next(ctx)
+	if err != nil {
+		return err
+	}
+	w.say("\n" + nextText(t))
+	return nil
+}
+
+// solved reports whether an exercise is solved. Its grader runs only if something has changed since the last time.
+func (w *workbook) solved(ctx context.Context, e exercise) (bool, error) {
+	solved, known, err := w.remembered(e)
+	if err != nil || known {
+		return solved, err
+	}
+	w.say(fmt.Sprintf("%s has changed since it was graded: grading it.", e.ID))
+	o, err := w.grade(ctx, e, func(line string) { w.say(line) })
+	return o.passed(), err
+}
+
+// remembered returns what is known of an exercise without grading it: an untouched one is open.
+func (w *workbook) remembered(e exercise) (solved, known bool, err error) {
+	r, err := w.record(w.taskOf(e))
+	if err != nil {
+		return false, false, err
+	}
+	if r.Verdict != nil {
+		sum, err := w.checksum(e)
+		if err != nil {
+			return false, false, err
+		}
+		if r.Checksum == sum {
+			return r.Verdict.Passed, true, nil
+		}
+	}
+	untouched, err := w.untouched(e)
+	return false, untouched, err
+}
+
+func (w *workbook) taskOf(e exercise) task {
+	return task{id: e.ID, chapter: filepath.Dir(filepath.Dir(e.Folder)), exercise: &e}
+}
+
+// untouched reports whether the learner's files are still the starter's.
+func (w *workbook) untouched(e exercise) (bool, error) {
+	names, err := w.starterFiles(e)
+	if err != nil {
+		return false, err
+	}
+	for _, name := range names {
+		starter, err := os.ReadFile(filepath.Join(w.root, e.Folder, "starter", name))
+		if err != nil {
+			return false, err
+		}
+		file, err := os.ReadFile(filepath.Join(w.root, e.Folder, name))
+		if err != nil || !bytes.Equal(file, starter) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// starterFiles returns the names of the files that the learner edits.
+func (w *workbook) starterFiles(e exercise) ([]string, error) {
+	entries, err := os.ReadDir(filepath.Join(w.root, e.Folder, "starter"))
+	if err != nil {
+		return nil, fmt.Errorf("%s has no starter: %w: git checkout %s", e.ID, err, filepath.Join(e.Folder, "starter"))
+	}
+	var names []string
+	for _, entry := range entries {
+		if entry.Type().IsRegular() {
+			names = append(names, entry.Name())
+		}
+	}
+	return names, nil
+}
+
+// progress prints a bar for each chapter, and what is next.
+func (w *workbook) progress(ctx context.Context) error {
+	if len(w.tasks) == 0 {
+		w.say("There are no exercises yet.")
+		return nil
+	}
+	var lines []string
+	all, done := 0, 0
+	for _, c := range w.chapters {
+		solved, answered := 0, 0
+		for _, e := range c.Exercises {
+			ok, err := w.solved(ctx, e)
+			if err != nil {
+				return err
+			}
+			if ok {
+				solved++
+			}
+		}
+		for _, p := range c.Predictions {
+			r, err := w.record(task{id: p.ID, chapter: c.Folder})
+			if err != nil {
+				return err
+			}
+			if r.Answer != "" {
+				answered++
+			}
+		}
+		lines = append(lines, progressText(c, solved, answered))
+		all, done = all+len(c.Exercises), done+solved
+	}
+	w.say(strings.Join(lines, "\n"))
+	w.say(fmt.Sprintf("%d of %d exercises are solved.", done, all))
+	return w.sayNext(ctx)
+}

@@ -1,0 +1,540 @@
+package scripts_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// exerciseWorkbook makes a workbook with these scripts and small exercises of its own: 1.1, 1.2, prediction 2.A, and 2.1,
+// which needs a cluster. Its cluster is a file, which cluster-up.sh makes.
+func exerciseWorkbook(t *testing.T) string {
+	t.Helper()
+	root := filepath.Join(t.TempDir(), "my workbook")
+	for _, name := range []string{"Makefile", ".gitignore", "go.mod", "go.sum"} {
+		data, err := os.ReadFile(filepath.Join("..", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(root, name), string(data))
+	}
+	for _, folder := range []string{"scripts", "internal/exercises", "internal/grade"} {
+		if err := os.CopyFS(filepath.Join(root, folder), os.DirFS(filepath.Join("..", folder))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, filepath.Join(root, "scripts", "cluster-status.sh"), "#!/bin/sh\ntest -f up\n")
+	write(t, filepath.Join(root, "scripts", "cluster-up.sh"), "#!/bin/sh\necho The cluster is up.\ntouch up\n")
+
+	const entry = "- name: %s\n  title: %s\n  cluster: %v\n  hints: [Look at the %s., Look again.]\n" +
+		"  why: It is twice as much, as in `k8s.io/x`.\n"
+	write(t, filepath.Join(root, "01-listwatch", "exercises", "exercises.yaml"),
+		fmt.Sprintf(entry, "01-double", "Double a number", false, "number")+
+			fmt.Sprintf(entry, "02-again", "Double it again", false, "other"))
+	write(t, filepath.Join(root, "02-informer", "exercises", "exercises.yaml"),
+		fmt.Sprintf(entry, "01-cluster", "Double it on a cluster", true, "cluster"))
+	write(t, filepath.Join(root, "02-informer", "exercises", "predictions.yaml"), `
+- id: 2.A
+  question: What is printed?
+  choices:
+    - {word: nothing, text: Nothing at all, reason: The program is quiet while it waits.}
+    - {word: hello, text: A greeting, reason: The program greets first.}
+  answer: hello
+  run: echo hello from the program
+  prints: hello from
+`)
+	addExercise(t, root, "01-listwatch/exercises/01-double")
+	addExercise(t, root, "01-listwatch/exercises/02-again")
+	addExercise(t, root, "02-informer/exercises/01-cluster")
+	return root
+}
+
+func addExercise(t *testing.T, root, folder string) {
+	t.Helper()
+	write(t, filepath.Join(root, folder, "README.md"), "# Double a number\n\nThe task is in exercise.go.\n")
+	write(t, filepath.Join(root, folder, "exercise.go"), double("n"))
+	write(t, filepath.Join(root, folder, "starter", "exercise.go"), double("n"))
+	write(t, filepath.Join(root, folder, "solution", "exercise.go"), double("n + n"))
+	write(t, filepath.Join(root, folder, "exercise_test.go"), `package exercise
+
+import (
+	"fmt"
+	"testing"
+
+	"example.com/client-go-workbook/internal/grade"
+)
+
+var exercise = grade.Exercise[func(int) int]{
+	Learner: Double,
+	Grade: func(t *grade.T, double func(int) int) {
+		n := 3 + t.Rand.IntN(100)
+		if got := double(n); got != 2*n {
+			t.Reject(fmt.Sprint(2*n), fmt.Sprint(got), "the operators of Go")
+		}
+	},
+}
+
+func TestExercise(t *testing.T) { exercise.Test(t) }
+`)
+}
+
+// double is an answer that returns the expression.
+func double(expression string) string {
+	return "package exercise\n\n// Double returns n times two.\nfunc Double(n int) int { return " + expression + " }\n"
+}
+
+// make runs make in a workbook, as a learner does, without a terminal.
+func makeIn(t *testing.T, root string, arguments ...string) result {
+	t.Helper()
+	return run(t, []string{"CLUSTER_DIR="}, "make", append([]string{"-C", root, "-s", "--no-print-directory"}, arguments...)...)
+}
+
+func contains(t *testing.T, got result, code int, want ...string) {
+	t.Helper()
+	if got.code != code {
+		t.Errorf("exit code %d, want %d: %s", got.code, code, got.stderr)
+	}
+	for _, want := range want {
+		if !strings.Contains(got.stdout+got.stderr, want) {
+			t.Errorf("%q is not in:\n%s%s", want, got.stdout, got.stderr)
+		}
+	}
+}
+
+func TestExercise(t *testing.T) {
+	t.Parallel()
+	root := exerciseWorkbook(t)
+	file := filepath.Join(root, "01-listwatch", "exercises", "01-double", "exercise.go")
+
+	t.Run("an untouched one is graded, and says where the task is", func(t *testing.T) {
+		got := makeIn(t, root, "exercise")
+		contains(t, got, 0, "not solved 1.1 Double a number\n  expected  ", "\n  look at   the operators of Go\n",
+			"Read 01-listwatch/exercises/01-double/README.md, edit exercise.go beside it.")
+		if strings.Count(got.stdout, "\n") > 6 || got.stderr != "" {
+			t.Errorf("too many words: %+v", got)
+		}
+		if got := run(t, nil, filepath.Join(root, "scripts", "exercise.sh"), "grade", "1.1"); got.code != 1 {
+			t.Errorf("the script's exit code is %d, want 1", got.code)
+		}
+	})
+	t.Run("one that does not compile", func(t *testing.T) {
+		for answer, want := range map[string]string{
+			double("m"):   "\n  exercise.go:4:33: undefined: m\n",
+			double("n n"): "\n  exercise.go:4:",
+			strings.ReplaceAll(double("n"), "Double", "Twice"): "\n  exercise_test.go:11:11: undefined: Double\n  The grader cannot use your answer: ",
+			"package exercise\n\nimport \"no/such\"\n":         "\n  exercise.go:3:8: package no/such is not in std",
+			double(strings.Repeat("x + ", 40) + "n"):           "\n  exercise.go:4:33: undefined: x\n",
+		} {
+			write(t, file, answer)
+			got := makeIn(t, root, "exercise", "1.1")
+			contains(t, got, 0, "does not compile 1.1 Double a number"+want)
+			if strings.Count(got.stdout, "\n") > 8 || strings.Contains(got.stdout, "FAIL") {
+				t.Errorf("for %s\nit prints\n%s", answer, got.stdout)
+			}
+		}
+	})
+	t.Run("hints come one by one, and stay", func(t *testing.T) {
+		contains(t, makeIn(t, root, "hint", "1.1"), 0, "hint 1 of 2: Look at the number.\n")
+		contains(t, makeIn(t, root, "hint", "1.1"), 0, "hint 1 of 2: Look at the number.\nhint 2 of 2: Look again.\n")
+		contains(t, makeIn(t, root, "hint", "1.1"), 0, "hint 2 of 2: Look again.\n")
+	})
+	t.Run("the solution waits until it is solved", func(t *testing.T) {
+		write(t, file, double("n"))
+		contains(t, makeIn(t, root, "solution", "1.1"), 2, "1.1 is not solved yet: make hint 1.1 helps. FORCE=1 make solution 1.1 shows")
+		contains(t, makeIn(t, root, "solution", "1.1", "FORCE=1"), 0,
+			"01-listwatch/exercises/01-double/solution/exercise.go\n", "return n + n")
+		write(t, file, double("2 * n"))
+		contains(t, makeIn(t, root, "solution", "1.1"), 0, "1.1 has changed since it was graded: grading it.", "return n + n")
+	})
+	t.Run("a solved one says why, and what is next", func(t *testing.T) {
+		contains(t, makeIn(t, root, "exercise", "1.1"), 0, "solved 1.1 Double a number\nIt is twice as much, as in `k8s.io/x`.\n\n"+
+			"Next: 1.2 Double it again\n      01-listwatch/exercises/02-again/README.md\n")
+		contains(t, makeIn(t, root, "exercise"), 0, "not solved 1.2 Double it again\n")
+		contains(t, makeIn(t, root, "progress"), 0, "1 listwatch    ##########----------  1 of  2\n",
+			"2 informer     --------------------  0 of  1, 0 of 1 predictions\n1 of 3 exercises are solved.\n\nNext: 1.2")
+	})
+	t.Run("progress grades only what has changed", func(t *testing.T) {
+		env := []string{fakes(t, map[string]string{"go": "exit 9"})}
+		got := run(t, env, filepath.Join(root, "scripts", "exercise.sh"), "progress")
+		contains(t, got, 0, "1 of 3 exercises are solved.")
+		write(t, file, double("3 * n"))
+		contains(t, makeIn(t, root, "progress"), 0, "1.1 has changed since it was graded: grading it.\n", "0 of 3 exercises are solved.")
+		write(t, file, double("2 * n"))
+	})
+	t.Run("reset keeps the old file", func(t *testing.T) {
+		contains(t, makeIn(t, root, "reset", "1.1"), 0, "Your file is kept as 01-listwatch/exercises/01-double/exercise.go.1.\n")
+		kept, _ := os.ReadFile(file + ".1")
+		now, _ := os.ReadFile(file)
+		if string(kept) != double("2 * n") || string(now) != double("n") {
+			t.Errorf("kept %q, and now it is %q", kept, now)
+		}
+		contains(t, makeIn(t, root, "reset", "1.1"), 0, "1.1 is as it was in the beginning.\n")
+		write(t, file, double("2 * n"))
+		contains(t, makeIn(t, root, "reset", "1.1"), 0, "exercise.go.2.\n")
+	})
+	t.Run("the cluster is started for the one that needs it", func(t *testing.T) {
+		if _, err := os.Stat(filepath.Join(root, "up")); err == nil {
+			t.Fatal("it was started before")
+		}
+		contains(t, makeIn(t, root, "exercise", "2.1"), 0,
+			"This needs the cluster, which is not running: starting it, as make cluster does.\nThe cluster is up.\nnot solved 2.1")
+		if got := makeIn(t, root, "exercise", "2.1"); strings.Contains(got.stdout, "starting") {
+			t.Errorf("it is started again: %s", got.stdout)
+		}
+	})
+	t.Run("what is not there", func(t *testing.T) {
+		contains(t, makeIn(t, root, "exercise", "9.1"), 2, "There is no exercise 9.1. Exercises: 1.1 to 1.2, 2.1 to 2.1, 2.A.\n")
+		contains(t, makeIn(t, root, "hint"), 2, "usage: exercise ")
+		contains(t, makeIn(t, root, "hint", "2.a"), 2, "2.A is a prediction: make exercise 2.A asks it.\n")
+		contains(t, makeIn(t, root, "hint", "1.1", "2.1"), 2, "make hint takes one word, the number of an exercise: make hint 2.3")
+	})
+}
+
+func TestPrediction(t *testing.T) {
+	t.Parallel()
+	root := exerciseWorkbook(t)
+	contains(t, makeIn(t, root, "exercise", "2.A", "ANSWER=b"), 0, "This needs the cluster",
+		"$ echo hello from the program\nhello from the program\n", "right A greeting: The program greets first.\n")
+	contains(t, makeIn(t, root, "progress"), 0, "1 of 1 predictions")
+	contains(t, makeIn(t, root, "exercise", "2.a", "ANSWER=Nothing"), 0,
+		"wrong You said \"nothing\". The program is quiet while it waits.\nIt is \"hello\": The program greets first.\n")
+	contains(t, makeIn(t, root, "exercise", "2.A", "ANSWER=z"), 2, "\"z\" is none of the choices of 2.A")
+	contains(t, makeIn(t, root, "exercise", "1.1", "ANSWER=b"), 2, "1.1 is no prediction")
+	contains(t, makeIn(t, root, "exercise", "2.A"), 2, "What is printed?\n  a  nothing    Nothing at all\n", "make exercise 2.A ANSWER=a\n")
+
+	ask := func(input string) result {
+		cmd := command(nil, filepath.Join(root, "scripts", "exercise.sh"), "grade", "2.A")
+		cmd.Stdin = strings.NewReader(input)
+		output, _ := cmd.CombinedOutput()
+		return result{stdout: string(output), code: cmd.ProcessState.ExitCode()}
+	}
+	contains(t, ask("z\nhello\n"), 0, "\"z\" is none of the choices: ", "right A greeting")
+	contains(t, ask("\n"), 0, "Next: 1.1")
+
+	write(t, filepath.Join(root, "02-informer", "exercises", "predictions.yaml"), `
+- {id: 2.A, question: Q, answer: ab, run: echo nothing, prints: hello, choices: [{word: ab, text: A, reason: R}]}
+`)
+	contains(t, makeIn(t, root, "exercise", "2.A", "ANSWER=a"), 2, "has not printed \"hello\", so it shows nothing")
+}
+
+// A learner upgrades: what is solved stays solved, although numbers and graders change. Another clone knows nothing of it.
+func TestExerciseAfterAnUpgrade(t *testing.T) {
+	t.Parallel()
+	origin := exerciseWorkbook(t)
+	git := func(root string, arguments ...string) {
+		t.Helper()
+		cmd := exec.Command("git", append([]string{"-C", root, "-c", "user.name=a", "-c", "user.email=a@b.c"}, arguments...)...)
+		if output, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %q: %v: %s", arguments, err, output)
+		}
+	}
+	git(origin, "init", "-q", "-b", "main")
+	git(origin, "add", "-A")
+	git(origin, "commit", "-q", "-m", "one")
+	first, second := filepath.Join(t.TempDir(), "first"), filepath.Join(t.TempDir(), "second")
+	git(origin, "clone", "-q", origin, first)
+	git(origin, "clone", "-q", origin, second)
+
+	again := filepath.Join("01-listwatch", "exercises", "02-again", "exercise.go")
+	write(t, filepath.Join(first, again), double("2 * n"))
+	write(t, filepath.Join(second, again), double("3 * n"))
+	results := make(chan result, 2)
+	for _, root := range []string{first, second} { // at once
+		go func() {
+			cmd := command([]string{"CLUSTER_DIR="}, filepath.Join(root, "scripts", "exercise.sh"), "grade", "1.2")
+			_ = cmd.Run()
+			results <- result{stdout: root, code: cmd.ProcessState.ExitCode()}
+		}()
+	}
+	for range 2 {
+		if got := <-results; (got.code == 0) != (got.stdout == first) {
+			t.Errorf("exit code %d in %s", got.code, got.stdout)
+		}
+	}
+
+	manifest := filepath.Join(origin, "01-listwatch", "exercises", "exercises.yaml")
+	old, err := os.ReadFile(manifest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, manifest, "- {name: 00-new, title: A new one, hints: [A, B], why: C}\n"+string(old))
+	addExercise(t, origin, "01-listwatch/exercises/00-new")
+	grader := filepath.Join(origin, "01-listwatch", "exercises", "02-again", "exercise_test.go")
+	source, err := os.ReadFile(grader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, grader, strings.Replace(string(source), "3 + t.Rand", "4 + t.Rand", 1))
+	git(origin, "add", "-A")
+	git(origin, "commit", "-q", "-m", "two")
+	git(first, "pull", "-q")
+
+	contains(t, makeIn(t, first, "progress"), 0, "1.3 has changed since it was graded: grading it.\n",
+		"1 of 4 exercises are solved.\n", "Next: 1.1 A new one")
+	contains(t, makeIn(t, second, "progress"), 0, "0 of 3 exercises are solved.\n")
+	status, err := exec.Command("git", "-C", first, "status", "--short").Output()
+	if err != nil || string(status) != " M "+again+"\n" {
+		t.Errorf("git sees %q, %v: want only the answer", status, err)
+	}
+}
+
+// terminal is a tmux window of 80 columns and 24 lines, in which a shell runs.
+type terminal struct {
+	t      *testing.T
+	socket string
+}
+
+func newTerminal(t *testing.T, root string, env ...string) *terminal {
+	t.Helper()
+	if _, err := exec.LookPath("tmux"); err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal("tmux is not installed, and CI insists on it")
+		}
+		t.Skip("tmux is not installed")
+	}
+	w := &terminal{t, filepath.Join(t.TempDir(), "tmux")}
+	prompt := filepath.Join(t.TempDir(), "rc")
+	write(t, prompt, "PS1='ready> '\n")
+	cmd := command(append(env, "CLUSTER_DIR="), "tmux", "-S", w.socket, "-f", "/dev/null",
+		"new-session", "-d", "-x", "80", "-y", "24", "-c", root, "bash", "--rcfile", prompt)
+	if output, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("tmux: %v: %s", err, output)
+	}
+	t.Cleanup(func() { w.tmux("kill-server") })
+	w.prompt()
+	return w
+}
+
+// prompt waits until the shell asks for the next command.
+func (w *terminal) prompt() {
+	w.t.Helper()
+	w.until(func(screen string) (missing string) {
+		if strings.HasSuffix("\n"+strings.TrimRight(screen, "\n "), "\nready>") {
+			return ""
+		}
+		return "the prompt, as the last line,"
+	})
+}
+
+func (w *terminal) tmux(arguments ...string) string {
+	output, _ := exec.Command("tmux", append([]string{"-S", w.socket}, arguments...)...).Output()
+	return string(output)
+}
+
+func (w *terminal) keys(keys ...string) { w.tmux(append([]string{"send-keys"}, keys...)...) }
+
+func (w *terminal) screen() string { return w.tmux("capture-pane", "-p") }
+
+// shows waits until all texts are on the screen.
+func (w *terminal) shows(texts ...string) {
+	w.t.Helper()
+	w.until(func(screen string) (missing string) {
+		for _, text := range texts {
+			if !strings.Contains(screen, text) {
+				return fmt.Sprintf("%q", text)
+			}
+		}
+		return ""
+	})
+}
+
+// until polls the screen until nothing is missing.
+func (w *terminal) until(missing func(screen string) string) {
+	w.t.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		screen := w.screen()
+		what := missing(screen)
+		if what == "" {
+			return
+		}
+		if time.Now().After(deadline) {
+			w.t.Fatalf("%s is not on the screen:\n%s", what, strings.TrimSpace(screen))
+		}
+	}
+}
+
+func TestExerciseWatchOnATerminal(t *testing.T) {
+	t.Parallel()
+	root := exerciseWorkbook(t)
+	file := filepath.Join(root, "01-listwatch", "exercises", "01-double", "exercise.go")
+	w := newTerminal(t, root)
+	w.keys("stty -a > before; make watch", "Enter")
+	w.shows("1.1 Double a number", "The task is in exercise.go.", "h hint  n next  l list  s solution  r run  q quit")
+
+	write(t, file, double("3 * n"))
+	w.shows("not solved 1.1 Double a number", "look at   the operators of Go", "graded in")
+	w.keys("h")
+	w.shows("hint 1 of 2: Look at the number.")
+	w.keys("s")
+	w.shows("The solution is shown when 1.1 is solved.")
+	write(t, file, double("m"))
+	w.shows("does not compile 1.1 Double a number", "exercise.go:4:33: undefined: m")
+
+	// As many editors save: a new file, renamed.
+	write(t, file+".tmp", double("2 * n"))
+	if err := os.Rename(file+".tmp", file); err != nil {
+		t.Fatal(err)
+	}
+	w.shows("solved 1.1 Double a number", "It is twice as much")
+	w.keys("s")
+	w.shows("return n + n")
+	w.keys("l")
+	w.shows("> [x] 1.1   Double a number", "      1.2   Double it again", "      2.A   What is printed?", "up and down choose")
+	w.keys("l", "n")
+	w.shows("1.2 Double it again", "01-listwatch/exercises/02-again/exercise.go")
+	w.keys("n")
+	w.shows("What is printed?", "a  nothing    Nothing at all")
+	w.keys("a")
+	w.shows("hello from the program", "wrong You said \"nothing\".", "The program greets first.")
+	w.keys("n")
+	w.shows("2.1 Double it on a cluster")
+	w.keys("r")
+	w.shows("not solved 2.1 Double it on a cluster")
+	w.keys("n", "n") // 1.2, and then 2.1 again: 2.A is answered
+	w.shows("2.1 Double it on a cluster")
+	// An answer in another file than the current one.
+	write(t, filepath.Join(root, "01-listwatch", "exercises", "02-again", "exercise.go"), double("n << 1"))
+	w.shows("solved 1.2 Double it again")
+
+	w.keys("q")
+	w.prompt()
+	w.keys("stty -a > after; echo The end", "Enter")
+	w.shows("\nThe end\n")
+	sameTerminal(t, root)
+	if screen := w.screen(); strings.Contains(screen, "solved 1.2") {
+		t.Errorf("the screen is still there:\n%s", screen)
+	}
+}
+
+// sameTerminal compares the settings of the terminal before and after.
+func sameTerminal(t *testing.T, root string) {
+	t.Helper()
+	before, _ := os.ReadFile(filepath.Join(root, "before"))
+	after, _ := os.ReadFile(filepath.Join(root, "after"))
+	if len(before) == 0 || !bytes.Equal(before, after) {
+		t.Errorf("the terminal was\n%s\nand is\n%s", before, after)
+	}
+}
+
+// An answer hangs: an interrupt, or SIGTERM, ends all that runs, and leaves the terminal as it was.
+func TestExerciseEndsWithAllItsProcesses(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		command string
+		end     func(w *terminal, pid int)
+	}{
+		"make exercise, Ctrl-C":  {"make exercise 1.1", func(w *terminal, _ int) { w.keys("C-c") }},
+		"make watch, Ctrl-C":     {"make watch", func(w *terminal, _ int) { w.keys("C-c") }},
+		"make watch, q":          {"make watch", func(w *terminal, _ int) { w.keys("q") }},
+		"make watch, SIGTERM":    {"make watch", func(_ *terminal, pid int) { _ = syscall.Kill(pid, syscall.SIGTERM) }},
+		"make exercise, SIGTERM": {"make exercise 1.1", func(_ *terminal, pid int) { _ = syscall.Kill(pid, syscall.SIGTERM) }},
+		"lines, Ctrl-C":          {"make watch | cat", func(w *terminal, _ int) { w.keys("C-c") }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			root := exerciseWorkbook(t)
+			// It starts a process of its own, too, and writes its own number and that one's.
+			answer := `package exercise
+
+import ("fmt"; "os"; "os/exec")
+
+func Double(int) int {
+	cmd := exec.Command("sleep", "1000")
+	_ = cmd.Start()
+	_ = os.WriteFile(` + fmt.Sprintf("%q", filepath.Join(root, "pids.new")) + `, []byte(fmt.Sprintln(os.Getpid(), cmd.Process.Pid)), 0o600)
+	_ = os.Rename(` + fmt.Sprintf("%q, %q", filepath.Join(root, "pids.new"), filepath.Join(root, "pids")) + `)
+	for {}
+}
+`
+			file := filepath.Join(root, "01-listwatch", "exercises", "01-double", "exercise.go")
+			w := newTerminal(t, root, "NO_COLOR=1")
+			if test.command == "make exercise 1.1" {
+				write(t, file, answer)
+			}
+			w.keys("stty -a > before; "+test.command, "Enter")
+			if test.command != "make exercise 1.1" {
+				w.shows("01-listwatch/exercises/01-double") // it watches from then on
+				write(t, file, answer)
+			}
+			var hanging, child int
+			for deadline := time.Now().Add(2 * time.Minute); hanging == 0; time.Sleep(20 * time.Millisecond) {
+				text, _ := os.ReadFile(filepath.Join(root, "pids"))
+				_, _ = fmt.Sscan(string(text), &hanging, &child)
+				if time.Now().After(deadline) {
+					t.Fatalf("the answer does not run:\n%s", w.screen())
+				}
+			}
+			test.end(w, w.program())
+			w.prompt()
+			w.keys("stty -a > after; echo The end", "Enter")
+			w.shows("\nThe end\n")
+			sameTerminal(t, root)
+			for _, pid := range []int{hanging, child} {
+				deadline := time.Now().Add(20 * time.Second)
+				for syscall.Kill(pid, 0) == nil {
+					if time.Now().After(deadline) {
+						t.Errorf("process %d still runs", pid)
+						break
+					}
+					time.Sleep(20 * time.Millisecond)
+				}
+			}
+		})
+	}
+}
+
+// program returns the process of scripts/exercise that runs in the terminal.
+func (w *terminal) program() int {
+	w.t.Helper()
+	output, err := exec.Command("ps", "-A", "-o", "pid=,ppid=,command=").Output()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	below := map[string]bool{strings.TrimSpace(w.tmux("display-message", "-p", "#{pane_pid}")): true}
+	for range 4 { // the shell, make, its shell, the program
+		for line := range strings.Lines(string(output)) {
+			fields := strings.Fields(line)
+			if !below[fields[1]] {
+				continue
+			}
+			below[fields[0]] = true
+			if strings.HasPrefix(filepath.Base(fields[2]), "exercise-") {
+				pid, _ := strconv.Atoi(fields[0])
+				return pid
+			}
+		}
+	}
+	w.t.Fatalf("the program does not run:\n%s", w.screen())
+	return 0
+}
+
+func TestExerciseWatchWithoutColor(t *testing.T) {
+	t.Parallel()
+	root := exerciseWorkbook(t)
+	escapes := regexp.MustCompile("\x1b\\[[0-9;]*(3[0-7]|9[0-7]|38;[0-9;]*)m")
+	colors := func(env ...string) string {
+		w := newTerminal(t, root, env...)
+		w.keys("make watch", "Enter")
+		w.shows("r run")
+		w.keys("r")
+		w.shows("not solved 1.1")
+		screen := w.tmux("capture-pane", "-p", "-e")
+		w.keys("q")
+		w.prompt()
+		return escapes.FindString(screen)
+	}
+	if got := colors(); got == "" {
+		t.Error("no colours")
+	}
+	if got := colors("NO_COLOR=1"); got != "" {
+		t.Errorf("with NO_COLOR: %q", got)
+	}
+}
