@@ -1,0 +1,101 @@
+package exercise
+
+import (
+	"fmt"
+	"io"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/client-go/tools/cache"
+
+	another "example.com/client-go-workbook/02-informer/exercises/03-missed-deletion/another"
+	asserts "example.com/client-go-workbook/02-informer/exercises/03-missed-deletion/attempts/asserts"
+	pointer "example.com/client-go-workbook/02-informer/exercises/03-missed-deletion/attempts/pointer"
+	skips "example.com/client-go-workbook/02-informer/exercises/03-missed-deletion/attempts/skips"
+	stale "example.com/client-go-workbook/02-informer/exercises/03-missed-deletion/attempts/stale"
+	solution "example.com/client-go-workbook/02-informer/exercises/03-missed-deletion/solution"
+	starter "example.com/client-go-workbook/02-informer/exercises/03-missed-deletion/starter"
+	"example.com/client-go-workbook/internal/grade"
+	"example.com/client-go-workbook/internal/scripted"
+	"example.com/client-go-workbook/internal/testkit"
+)
+
+type answer = func(cache.TypedSharedIndexInformer[*corev1.Pod], io.Writer) error
+
+var exercise = grade.Exercise[answer]{
+	Learner:  PrintDeletions,
+	Starter:  starter.PrintDeletions,
+	Accepted: []answer{solution.PrintDeletions, another.PrintDeletions},
+	Rejected: []grade.Rejected[answer]{
+		{Name: "asserts a pod", Answer: asserts.PrintDeletions, Says: "cache.DeletedFinalStateUnknown, not *v1.Pod (exercise.go:15)"},
+		{Name: "skips what is not a pod", Answer: skips.PrintDeletions, Says: "no line"},
+		{Name: "expects a pointer to the tombstone", Answer: pointer.PrintDeletions, Says: "no line"},
+		{Name: "prints the phase from before the gap", Answer: stale.PrintDeletions, Says: "phase unknown\""},
+	},
+	Grade: func(t *grade.T, printDeletions answer) {
+		t.Bubble(func(t *grade.T) { gradeDeletions(t, printDeletions) })
+	},
+}
+
+func gradeDeletions(t *grade.T, printDeletions answer) {
+	server := scripted.Start(t)
+	last := []corev1.PodPhase{corev1.PodSucceeded, corev1.PodFailed}[t.Rand.IntN(2)]
+	number := t.Rand.IntN(100)
+	stays, seen, missed := newPod("stays", number), newPod("seen", number+1), newPod("missed", number+2)
+	for _, pod := range []*corev1.Pod{stays, seen, missed} {
+		server.Create(pod)
+	}
+	pods := cache.NewListWatchFromClient(server.Core().RESTClient(), "pods", metav1.NamespaceAll, fields.Everything())
+	informer := cache.NewTypedSharedIndexInformer[*corev1.Pod](cache.NewSharedIndexInformer(pods, &corev1.Pod{}, 0, nil))
+	var printed testkit.Buffer
+	if err := printDeletions(informer, &printed); err != nil {
+		t.Reject("PrintDeletions adds a handler", "it returned the error: "+err.Error(), "the error's words")
+	}
+	go informer.RunWithContext(t.Context())
+	synctest.Wait()
+
+	finish(server, seen, last)
+	synctest.Wait()
+	expectLine(t, &printed, 1, fmt.Sprintf("deleted shop/%s: %s", seen.Name, last), "AddTypedEventHandler, and its DeleteFunc")
+
+	server.Silence() // the informer notices it after 45 seconds
+	finish(server, missed, last)
+	time.Sleep(5 * time.Minute)
+	expectLine(t, &printed, 2, fmt.Sprintf("deleted shop/%s: phase unknown", missed.Name),
+		"chapter 2, No route to the server; the fields of cache.DeletedObject")
+}
+
+// finish sets a pod's last phase and deletes the pod.
+func finish(server *scripted.Server, pod *corev1.Pod, last corev1.PodPhase) {
+	pod = pod.DeepCopy()
+	pod.Status.Phase = last
+	server.Update(pod)
+	server.Delete(pod)
+}
+
+// expectLine rejects the answer if it has printed other than count lines, or another last one.
+func expectLine(t *grade.T, printed *testkit.Buffer, count int, line, look string) {
+	lines := printed.Lines()
+	switch {
+	case len(lines) < count:
+		t.Reject(fmt.Sprintf("the line %q", line), "no line", look)
+	case len(lines) > count:
+		t.Reject("one line for each deletion", fmt.Sprintf("%d deletions, and %q", count, lines), look)
+	case lines[count-1] != line:
+		t.Reject(fmt.Sprintf("the line %q", line), fmt.Sprintf("%q", lines[count-1]), look)
+	}
+}
+
+func newPod(name string, number int) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: fmt.Sprintf("%s-%d", name, number)},
+		Status:     corev1.PodStatus{Phase: corev1.PodRunning},
+	}
+}
+
+func TestExercise(t *testing.T) { exercise.Test(t) }
+func TestGrader(t *testing.T)   { exercise.TestGrader(t) }

@@ -1,0 +1,139 @@
+package exercise
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+
+	another "example.com/client-go-workbook/02-informer/exercises/04-selected/another"
+	labelasfield "example.com/client-go-workbook/02-informer/exercises/04-selected/attempts/labelasfield"
+	nodeaslabel "example.com/client-go-workbook/02-informer/exercises/04-selected/attempts/nodeaslabel"
+	overwrites "example.com/client-go-workbook/02-informer/exercises/04-selected/attempts/overwrites"
+	twooptions "example.com/client-go-workbook/02-informer/exercises/04-selected/attempts/twooptions"
+	solution "example.com/client-go-workbook/02-informer/exercises/04-selected/solution"
+	starter "example.com/client-go-workbook/02-informer/exercises/04-selected/starter"
+	"example.com/client-go-workbook/internal/grade"
+	"example.com/client-go-workbook/internal/scripted"
+)
+
+type answer = func(clientset kubernetes.Interface, namespace, app, node string) informers.SharedInformerFactory
+
+var exercise = grade.Exercise[answer]{
+	Learner:  NewFactory,
+	Starter:  starter.NewFactory,
+	Accepted: []answer{solution.NewFactory, another.NewFactory},
+	Rejected: []grade.Rejected[answer]{
+		{Name: "sets the option twice", Answer: twooptions.NewFactory, Says: "other-app"},
+		{Name: "overwrites the reflector's options", Answer: overwrites.NewFactory, Says: "with fieldSelector, labelSelector, watch"},
+		{Name: "selects the node by a label", Answer: nodeaslabel.NewFactory, Says: "the store has no pods"},
+		{Name: "selects the label by a field", Answer: labelasfield.NewFactory, Says: "metadata.labels.app"},
+	},
+	Grade: func(t *grade.T, newFactory answer) { t.Bubble(func(t *grade.T) { gradeFactory(t, newFactory) }) },
+}
+
+func gradeFactory(t *grade.T, newFactory answer) {
+	server := scripted.Start(t)
+	number := t.Rand.IntN(100)
+	namespace, app, node := fmt.Sprintf("shop-%d", number), fmt.Sprintf("web-%d", number), fmt.Sprintf("node-%d", number)
+	one, two := newPod(namespace, "one", app, node), newPod(namespace, "two", app, node)
+	otherApp := newPod(namespace, "other-app", "db", node)
+	for _, pod := range []*corev1.Pod{
+		one, two, otherApp,
+		newPod("other-namespace", "one", app, node),
+		newPod(namespace, "other-node", app, "node-x"),
+		newPod(namespace, "no-node", app, ""),
+	} {
+		server.Create(pod)
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	factory := newFactory(kubernetes.NewForConfigOrDie(server.Config()), namespace, app, node)
+	if factory == nil {
+		t.Reject("a factory", "nil", "NewFactory's documentation")
+	}
+	informer := factory.Core().V1().Pods().Informer()
+	t.Cleanup(factory.Shutdown)
+	t.Cleanup(cancel)
+	var failure error
+	err := informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) { failure = err })
+	if err != nil {
+		t.Fatal(err)
+	}
+	factory.StartWithContext(ctx)
+	synctest.Wait()
+	switch {
+	case failure != nil:
+		t.Reject("the informer syncs", failure.Error(), "the request's fieldSelector and labelSelector: which part of a pod is a label?")
+	case !informer.HasSynced():
+		requests := server.Requests("list", "watch")
+		t.Reject("the informer syncs", "it has not synced after its request with "+strings.Join(names(requests[len(requests)-1]), ", "),
+			"the options that the reflector has set before the tweak: watchList in client-go's tools/cache/reflector.go")
+	}
+	expectPods(t, informer, "at first", one, two)
+
+	moved := two.DeepCopy()
+	moved.Labels["app"] = "db"
+	server.Update(moved)
+	joined := otherApp.DeepCopy()
+	joined.Labels["app"] = app
+	server.Update(joined)
+	synctest.Wait()
+	expectPods(t, informer, "after the labels of two pods have changed", one, otherApp)
+
+	server.CloseWatches() // the next watch must have the selectors, too
+	time.Sleep(time.Minute)
+	server.Create(newPod(namespace, "late-other-app", "db", node))
+	late := newPod(namespace, "late", app, node)
+	server.Create(late)
+	synctest.Wait()
+	expectPods(t, informer, "after the watch was opened again", one, otherApp, late)
+}
+
+func newPod(namespace, name, app, node string) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{"app": app}},
+		Spec:       corev1.PodSpec{NodeName: node},
+	}
+}
+
+// names returns what a request has asked for.
+func names(request scripted.Request) []string {
+	var names []string
+	for name := range request.Query {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func expectPods(t *grade.T, informer cache.SharedInformer, when string, pods ...*corev1.Pod) {
+	var expected []string
+	for _, pod := range pods {
+		expected = append(expected, pod.Namespace+"/"+pod.Name)
+	}
+	slices.Sort(expected)
+	seen := informer.GetStore().ListKeys()
+	slices.Sort(seen)
+	if slices.Equal(expected, seen) {
+		return
+	}
+	has := "the store has no pods"
+	if len(seen) > 0 {
+		has = "it has " + strings.Join(seen, ", ")
+	}
+	t.Reject(fmt.Sprintf("%s, the store has %s", when, strings.Join(expected, ", ")), has,
+		"WithTweakListOptions; LabelSelector and FieldSelector of metav1.ListOptions")
+}
+
+func TestExercise(t *testing.T) { exercise.Test(t) }
+func TestGrader(t *testing.T)   { exercise.TestGrader(t) }

@@ -1,0 +1,26 @@
+// Package exercise has an answer with a mistake: the version is the same after a relist, too.
+package exercise
+
+import (
+	"fmt"
+	"io"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/cache"
+)
+
+func PrintUpdates(pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Writer) error {
+	_, err := pods.AddTypedEventHandler(cache.TypedResourceEventHandlerFuncs[*corev1.Pod]{
+		UpdateFunc: func(old, pod *corev1.Pod) {
+			reason := "changed"
+			switch {
+			case old.ResourceVersion == pod.ResourceVersion:
+				reason = "resync"
+			case old.UID != pod.UID:
+				reason = "relisted"
+			}
+			fmt.Fprintln(out, reason, cache.MetaObjectToName(pod))
+		},
+	})
+	return err
+}

@@ -1,0 +1,154 @@
+package exercise
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/client-go/tools/cache"
+
+	another "example.com/client-go-workbook/02-informer/exercises/06-same-name/another"
+	bycreation "example.com/client-go-workbook/02-informer/exercises/06-same-name/attempts/bycreation"
+	everychange "example.com/client-go-workbook/02-informer/exercises/06-same-name/attempts/everychange"
+	newonly "example.com/client-go-workbook/02-informer/exercises/06-same-name/attempts/newonly"
+	solution "example.com/client-go-workbook/02-informer/exercises/06-same-name/solution"
+	starter "example.com/client-go-workbook/02-informer/exercises/06-same-name/starter"
+	"example.com/client-go-workbook/internal/grade"
+	"example.com/client-go-workbook/internal/scripted"
+	"example.com/client-go-workbook/internal/testkit"
+)
+
+type answer = func(cache.TypedSharedIndexInformer[*corev1.Pod], io.Writer) error
+
+var exercise = grade.Exercise[answer]{
+	Learner:  Track,
+	Starter:  starter.Track,
+	Accepted: []answer{solution.Track, another.Track},
+	Rejected: []grade.Rejected[answer]{
+		{Name: "closes at every change", Answer: everychange.Track, Says: "after a change of its labels"},
+		{Name: "compares creation timestamps", Answer: bycreation.Track, Says: "within a second of its creation"},
+		{Name: "opens without closing", Answer: newonly.Track, Says: "is still open"},
+	},
+	Grade: func(t *grade.T, track answer) { t.Bubble(func(t *grade.T) { gradeTrack(t, track) }) },
+}
+
+func gradeTrack(t *grade.T, track answer) {
+	server := scripted.Start(t)
+	pods := make([]*corev1.Pod, 5)
+	first := t.Rand.IntN(100)
+	for i := range pods {
+		pods[i] = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "shop", Name: fmt.Sprintf("web-%d", first+i), Labels: map[string]string{"app": "web"},
+		}}
+	}
+	changed, seen, again, gone, replacedAndGone := pods[0], pods[1], pods[2], pods[3], pods[4]
+	for _, pod := range []*corev1.Pod{changed, seen, gone, replacedAndGone} {
+		server.Create(pod)
+	}
+	listWatch := cache.NewListWatchFromClient(server.Core().RESTClient(), "pods", metav1.NamespaceAll, fields.Everything())
+	informer := cache.NewTypedSharedIndexInformer[*corev1.Pod](cache.NewSharedIndexInformer(listWatch, &corev1.Pod{}, 0, nil))
+	c := checker{server: server, open: map[string]string{}}
+	if err := track(informer, &c.printed); err != nil {
+		t.Reject("Track adds a handler", "it returned the error: "+err.Error(), "the error's words")
+	}
+	go informer.RunWithContext(t.Context())
+	synctest.Wait()
+	c.check(t, "after the first list")
+
+	changed.Labels["tier"] = "front"
+	server.Update(changed)
+	synctest.Wait()
+	if lines := c.printed.Lines()[c.read:]; len(lines) > 0 {
+		t.Reject("no line after a change of its labels: it is the same pod", fmt.Sprintf("%q", lines[0]),
+			"what does an object keep for life, and what does each change give it?")
+	}
+	server.Delete(seen)
+	server.Create(seen)
+	synctest.Wait()
+	c.check(t, "after a pod was deleted and created again")
+
+	time.Sleep(time.Minute)
+	server.Create(again)
+	synctest.Wait()
+	server.Silence() // the informer notices it after 45 seconds
+	server.Delete(again)
+	server.Create(again)
+	time.Sleep(5 * time.Minute)
+	c.check(t, "after a pod was replaced unseen, within a second of its creation")
+
+	server.Silence()
+	for range 2 {
+		server.Delete(seen)
+		server.Create(seen)
+	}
+	server.Delete(gone)
+	server.Delete(replacedAndGone)
+	server.Create(replacedAndGone)
+	server.Delete(replacedAndGone)
+	time.Sleep(5 * time.Minute)
+	c.check(t, "after pods were deleted unseen, and one of them replaced")
+}
+
+// checker follows the lines.
+type checker struct {
+	server  *scripted.Server
+	printed testkit.Buffer
+	read    int               // lines
+	open    map[string]string // UIDs by name
+}
+
+// check reads the new lines. Then the open pods must be those of the server.
+func (c *checker) check(t *grade.T, when string) {
+	const look = "chapter 2, No route to the server: what does the handler get for a pod that was created again?"
+	lines := c.printed.Lines()
+	for _, line := range lines[c.read:] {
+		words := strings.Fields(line)
+		if len(words) != 3 || (words[0] != "open" && words[0] != "close") {
+			t.Reject("lines such as: open shop/web-1 UID", fmt.Sprintf("%q", line), "Track's documentation")
+		}
+		name, uid := words[1], words[2]
+		switch is := c.open[name]; {
+		case words[0] == "open" && is != "":
+			t.Reject(fmt.Sprintf("%s, %s is closed before it is opened again", when, name), stillOpen(is), look)
+		case words[0] == "close" && is != uid:
+			t.Reject(fmt.Sprintf("%s, the pod that is open is closed: %s %.8s...", when, name, is), fmt.Sprintf("%q", line), look)
+		case words[0] == "open":
+			c.open[name] = uid
+		default:
+			delete(c.open, name)
+		}
+	}
+	c.read = len(lines)
+
+	list, err := c.server.Core().Pods(metav1.NamespaceAll).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	exists := map[string]bool{}
+	for _, pod := range list.Items {
+		name := pod.Namespace + "/" + pod.Name
+		exists[name] = true
+		switch open := c.open[name]; {
+		case open == "":
+			t.Reject(fmt.Sprintf("%s, %s is open", when, name), "it is not", "which of the handler's functions is called?")
+		case open != string(pod.UID):
+			t.Reject(fmt.Sprintf("%s, %s is open with UID %.8s...", when, name, pod.UID), stillOpen(open), look)
+		}
+	}
+	for name, uid := range c.open {
+		if !exists[name] {
+			t.Reject(fmt.Sprintf("%s, %s is closed", when, name), stillOpen(uid), look)
+		}
+	}
+}
+
+func stillOpen(uid string) string { return fmt.Sprintf("UID %.8s... is still open", uid) }
+
+func TestExercise(t *testing.T) { exercise.Test(t) }
+func TestGrader(t *testing.T)   { exercise.TestGrader(t) }

@@ -1,0 +1,144 @@
+package exercise
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/client-go/tools/cache"
+
+	another "example.com/client-go-workbook/02-informer/exercises/08-goodbye/another"
+	fromhandler "example.com/client-go-workbook/02-informer/exercises/08-goodbye/attempts/fromhandler"
+	removesonly "example.com/client-go-workbook/02-informer/exercises/08-goodbye/attempts/removesonly"
+	silenced "example.com/client-go-workbook/02-informer/exercises/08-goodbye/attempts/silenced"
+	stays "example.com/client-go-workbook/02-informer/exercises/08-goodbye/attempts/stays"
+	solution "example.com/client-go-workbook/02-informer/exercises/08-goodbye/solution"
+	starter "example.com/client-go-workbook/02-informer/exercises/08-goodbye/starter"
+	"example.com/client-go-workbook/internal/grade"
+	"example.com/client-go-workbook/internal/scripted"
+)
+
+type answer = func(context.Context, cache.TypedSharedIndexInformer[*corev1.Pod], io.Writer) error
+
+var exercise = grade.Exercise[answer]{
+	Learner:  Follow,
+	Starter:  starter.Follow,
+	Accepted: []answer{solution.Follow, another.Follow},
+	Rejected: []grade.Rejected[answer]{
+		{Name: "waits for the sync", Answer: stays.Follow, Says: "1 handler more"},
+		{Name: "removes without a wait", Answer: removesonly.Follow, Says: "was written after Follow had returned"},
+		{Name: "silences the handler", Answer: silenced.Follow, Says: "1 handler more"},
+		{Name: "removes itself", Answer: fromhandler.Follow, Says: "it had not returned an hour later"},
+	},
+	Grade: func(t *grade.T, follow answer) { t.Bubble(func(t *grade.T) { gradeFollow(t, follow) }) },
+}
+
+func gradeFollow(t *grade.T, follow answer) {
+	server := scripted.Start(t)
+	pods := 5 + t.Rand.IntN(5)
+	for i := range pods {
+		server.Create(newPod(i))
+	}
+	listWatch := cache.NewListWatchFromClient(server.Core().RESTClient(), "pods", metav1.NamespaceAll, fields.Everything())
+	slow := slowInformer{cache.NewSharedIndexInformer(listWatch, &corev1.Pod{}, 0, nil)}
+	informer := cache.NewTypedSharedIndexInformer[*corev1.Pod](slow)
+	go informer.RunWithContext(t.Context())
+	synctest.Wait()
+	before := handlers()
+
+	var out writer
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	returned := make(chan error, 1)
+	go func() { returned <- follow(ctx, informer, &out) }()
+	time.Sleep(2500 * time.Millisecond)
+	if lines := out.lines.Load(); lines != 2 {
+		t.Reject("after 2.5 seconds, 2 lines", fmt.Sprintf("%d lines", lines), "Follow's documentation")
+	}
+	cancel() // the third pod's call has begun, and the others wait
+	select {
+	case <-returned:
+		out.closed.Store(true)
+	case <-time.After(time.Hour):
+		t.Reject("Follow returns after ctx has ended", "it had not returned an hour later",
+			"what does Follow wait for, and who waits for Follow? See the documentation of cache.ShutDownEventHandler")
+	}
+	time.Sleep(time.Minute)
+	if late := out.late.Load(); late != nil {
+		t.Reject("nothing is written to out after Follow has returned", fmt.Sprintf("%q was written after Follow had returned", *late),
+			"RemoveEventHandler's documentation: what does it wait for?")
+	}
+	if after := handlers(); after > before {
+		t.Reject("the informer has no handler more than before", fmt.Sprintf("%d handler more", after-before),
+			"AddTypedEventHandler returns a registration: what is it for?")
+	}
+	server.Create(newPod(pods))
+	synctest.Wait()
+	if stored := len(informer.GetStore().ListKeys()); stored != pods+1 {
+		t.Reject(fmt.Sprintf("the informer runs on, and has %d pods", pods+1), fmt.Sprintf("it has %d", stored), "Follow's documentation")
+	}
+}
+
+// handlers returns how many handlers the informer has: each has one goroutine that calls it.
+func handlers() int {
+	stacks := make([]byte, 1<<20)
+	return strings.Count(string(stacks[:runtime.Stack(stacks, true)]), "cache.(*processorListener).run(")
+}
+
+func newPod(number int) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: fmt.Sprintf("web-%d", number)}}
+}
+
+// writer counts the lines until it is closed, and keeps the first that comes later.
+type writer struct {
+	closed atomic.Bool
+	lines  atomic.Int64
+	late   atomic.Pointer[string]
+}
+
+func (w *writer) Write(p []byte) (int, error) {
+	if w.closed.Load() {
+		w.late.CompareAndSwap(nil, new(strings.TrimSuffix(string(p), "\n")))
+		return 0, io.ErrClosedPipe
+	}
+	w.lines.Add(int64(strings.Count(string(p), "\n")))
+	return len(p), nil
+}
+
+// slowInformer lets a second pass before each call of a handler.
+type slowInformer struct{ cache.SharedIndexInformer }
+
+func (i slowInformer) AddEventHandlerWithOptions(
+	handler cache.ResourceEventHandler, options cache.HandlerOptions,
+) (cache.ResourceEventHandlerRegistration, error) {
+	return i.SharedIndexInformer.AddEventHandlerWithOptions(slowHandler{handler}, options)
+}
+
+func (i slowInformer) AddEventHandler(handler cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
+	return i.AddEventHandlerWithOptions(handler, cache.HandlerOptions{})
+}
+
+func (i slowInformer) AddEventHandlerWithResyncPeriod(
+	handler cache.ResourceEventHandler, period time.Duration,
+) (cache.ResourceEventHandlerRegistration, error) {
+	return i.AddEventHandlerWithOptions(handler, cache.HandlerOptions{ResyncPeriod: &period})
+}
+
+type slowHandler struct{ cache.ResourceEventHandler }
+
+func (h slowHandler) OnAdd(object any, isInInitialList bool) {
+	time.Sleep(time.Second)
+	h.ResourceEventHandler.OnAdd(object, isInInitialList)
+}
+
+func TestExercise(t *testing.T) { exercise.Test(t) }
+func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
