@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"example.com/client-go-workbook/internal/exercises"
 )
 
 // exerciseWorkbook makes a workbook with these scripts and small exercises of its own: 1.1, 1.2, prediction 2.A, and 2.1,
@@ -185,9 +187,9 @@ func TestExercise(t *testing.T) {
 			t.Fatal("it was started before")
 		}
 		contains(t, makeIn(t, root, "exercise", "2.1"), 0,
-			"This needs the cluster, which is not running: starting it, as make cluster does.\nThe cluster is up.\nnot solved 2.1")
-		if got := makeIn(t, root, "exercise", "2.1"); strings.Contains(got.stdout, "starting") {
-			t.Errorf("it is started again: %s", got.stdout)
+			"This needs the cluster, which is not running: starting it, as make cluster does.\nThe cluster is up.\n", "not solved 2.1")
+		if got := makeIn(t, root, "exercise", "2.1"); strings.Contains(got.stderr, "starting") {
+			t.Errorf("it is started again: %s", got.stderr)
 		}
 	})
 	t.Run("what is not there", func(t *testing.T) {
@@ -202,7 +204,7 @@ func TestPrediction(t *testing.T) {
 	t.Parallel()
 	root := exerciseWorkbook(t)
 	contains(t, makeIn(t, root, "exercise", "2.A", "ANSWER=b"), 0, "This needs the cluster",
-		"$ echo hello from the program\nhello from the program\n", "right A greeting: The program greets first.\n")
+		"$ echo hello from the program\nhello from the program\n", "right It is \"hello\": The program greets first.\n")
 	contains(t, makeIn(t, root, "progress"), 0, "1 of 1 predictions")
 	contains(t, makeIn(t, root, "exercise", "2.a", "ANSWER=Nothing"), 0,
 		"wrong You said \"nothing\". The program is quiet while it waits.\nIt is \"hello\": The program greets first.\n")
@@ -216,7 +218,7 @@ func TestPrediction(t *testing.T) {
 		output, _ := cmd.CombinedOutput()
 		return result{stdout: string(output), code: cmd.ProcessState.ExitCode()}
 	}
-	contains(t, ask("z\nhello\n"), 0, "\"z\" is none of the choices: ", "right A greeting")
+	contains(t, ask("z\nhello\n"), 0, "\"z\" is none of the choices: ", "right It is \"hello\"")
 	contains(t, ask("\n"), 0, "Next: 1.1")
 
 	write(t, filepath.Join(root, "02-informer", "exercises", "predictions.yaml"), `
@@ -536,5 +538,62 @@ func TestExerciseWatchWithoutColor(t *testing.T) {
 	}
 	if got := colors("NO_COLOR=1"); got != "" {
 		t.Errorf("with NO_COLOR: %q", got)
+	}
+}
+
+// TestPredictionsAreTrue runs the command of each prediction on a cluster. It must end by itself and print what it is to show.
+func TestPredictionsAreTrue(t *testing.T) {
+	t.Parallel()
+	chapters, err := exercises.Load("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newCluster(t)
+	c.run(t, "./cluster-up.sh")
+	for _, chapter := range chapters {
+		for _, p := range chapter.Predictions {
+			t.Run(p.ID, func(t *testing.T) {
+				cmd := command(c.env, "bash", "-c", p.Run)
+				cmd.Dir = ".."
+				output, err := cmd.CombinedOutput()
+				if err != nil || !strings.Contains(string(output), p.Prints) {
+					t.Errorf("%v, and %q is not in what it prints:\n%s", err, p.Prints, output)
+				}
+			})
+		}
+	}
+}
+
+// The workbook's README shows an exercise that nobody has begun. The numbers in its output are others each time.
+func TestOutputOfTheExerciseInTheREADME(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := regexp.MustCompile("(?s)```console\n\\$ make (exercise) ([0-9.]+)\n(.*?)```").FindSubmatch(readme)
+	if block == nil {
+		t.Fatal("README.md shows no exercise")
+	}
+	root := filepath.Join(t.TempDir(), "workbook")
+	copied, err := exec.Command("git", "-C", "..", "ls-files", "-z").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range strings.Split(strings.Trim(string(copied), "\x00"), "\x00") {
+		data, err := os.ReadFile(filepath.Join("..", name))
+		if filepath.Base(name) == "exercise.go" {
+			if starter, err := os.ReadFile(filepath.Join("..", filepath.Dir(name), "starter", "exercise.go")); err == nil {
+				data = starter
+			}
+		}
+		if err == nil {
+			write(t, filepath.Join(root, name), string(data))
+		}
+	}
+	mask := func(text string) string { return regexp.MustCompile(`[0-9]+`).ReplaceAllString(text, "N") }
+	got := makeIn(t, root, string(block[1]), string(block[2]))
+	if want := string(block[3]); mask(got.stdout) != mask(want) || got.code != 0 {
+		t.Errorf("it prints\n%s%s\nand README.md shows\n%s", got.stdout, got.stderr, want)
 	}
 }

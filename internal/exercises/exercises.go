@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -122,7 +123,7 @@ func (c *Chapter) load(root string) error {
 			return fmt.Errorf("%s: the id %q must be %s, for the order", manifest, p.ID, id)
 		case p.Question == "" || p.Run == "" || p.Prints == "":
 			return fmt.Errorf("%s: %s needs a question, run and prints", manifest, id)
-		case p.Choice(p.Answer) == nil || len(p.Answer) < 2:
+		case !slices.ContainsFunc(p.Choices, func(c Choice) bool { return c.Word == p.Answer }):
 			return fmt.Errorf("%s: %s: the answer %q must be the word of a choice", manifest, id, p.Answer)
 		}
 		for _, choice := range p.Choices {

@@ -121,7 +121,7 @@ func (w *workbook) do(ctx context.Context, t task, answer string, in *os.File) e
 	if answer != "" {
 		return usageError(fmt.Sprintf("%s is no prediction: its answer is in %s.", t.id, t.exercise.File()))
 	}
-	o, err := w.grade(ctx, *t.exercise, func(line string) { w.say(line) })
+	o, err := w.grade(ctx, *t.exercise, w.report)
 	if err != nil {
 		return err
 	}

@@ -217,7 +217,7 @@ func (s *screen) show(t task) {
 		return
 	}
 	text, err := os.ReadFile(filepath.Join(s.w.root, t.exercise.Folder, "README.md"))
-	s.body = strings.TrimSpace(string(text))
+	s.body = taskText(string(text), s.width)
 	if err != nil {
 		s.body = err.Error()
 	}

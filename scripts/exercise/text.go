@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -29,6 +30,38 @@ func hang(label, text string, width int) string {
 // paragraph wraps a text whose own line breaks mean nothing.
 func paragraph(text string, width int) string {
 	return ansi.Wrap(strings.Join(strings.Fields(text), " "), width, "")
+}
+
+var (
+	markdownLink = regexp.MustCompile(`\[([^\]]+)\]\([^)]+\)`)
+	markdownBold = regexp.MustCompile(`\*\*([^*]+)\*\*`)
+	newBlock     = regexp.MustCompile("^(#|\\||```| {4}|\t|[-*] |[0-9]+\\. )")
+)
+
+// taskText is an exercise's README without its heading, wrapped anew.
+func taskText(markdown string, width int) string {
+	_, text, _ := strings.Cut(markdown, "\n")
+	var lines []string
+	inCode, joins := false, false // a line that joins goes on where the one before has ended
+	for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
+		isBlock := newBlock.MatchString(line)
+		switch {
+		case inCode, line == "", isBlock, !joins:
+			lines = append(lines, line)
+		default:
+			lines[len(lines)-1] += " " + strings.TrimSpace(line)
+		}
+		if strings.HasPrefix(line, "```") {
+			inCode = !inCode
+		}
+		joins = line != "" && !inCode && !strings.HasPrefix(line, "```") && !strings.HasPrefix(line, "#") && !strings.HasPrefix(line, "|")
+	}
+	for i, line := range lines {
+		line = markdownLink.ReplaceAllString(line, "$1")
+		line = markdownBold.ReplaceAllStringFunc(line, func(text string) string { return bold.Styled(strings.Trim(text, "*")) })
+		lines[i] = ansi.Wrap(line, width, "")
+	}
+	return strings.Join(lines, "\n")
 }
 
 // outcomeText is what came of grading, in at most five lines if the answer is rejected, apart from what it has printed itself.
@@ -87,11 +120,12 @@ func questionText(p prediction, width int) string {
 // answerText says whether an answer is right, and why.
 func answerText(p prediction, chosen exercises.Choice, width int) string {
 	right := *p.Choice(p.Answer)
+	is := fmt.Sprintf("It is %q: %s", right.Word, right.Reason)
 	if chosen.Word == right.Word {
-		return green.Styled("right") + " " + paragraph(right.Text+": "+right.Reason, width-6)
+		return paragraph(green.Styled("right")+" "+is, width)
 	}
-	return red.Styled("wrong") + " " + paragraph(fmt.Sprintf("You said %q. %s", chosen.Word, chosen.Reason), width-6) + "\n" +
-		paragraph(fmt.Sprintf("It is %q: %s", right.Word, right.Reason), width)
+	said := fmt.Sprintf("%s You said %q. %s", red.Styled("wrong"), chosen.Word, chosen.Reason)
+	return paragraph(said, width) + "\n" + paragraph(is, width)
 }
 
 // nextText says what to do next.

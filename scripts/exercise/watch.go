@@ -96,7 +96,7 @@ func (w *workbook) watchLines(ctx context.Context) error {
 	var running sync.WaitGroup
 	defer running.Wait()
 	grade := func(ctx context.Context, e exercise) {
-		o, err := w.grade(ctx, e, w.say)
+		o, err := w.grade(ctx, e, w.report)
 		switch {
 		case ctx.Err() != nil:
 		case err != nil:

@@ -76,6 +76,9 @@ func open(root string, out io.Writer) (*workbook, error) {
 
 func (w *workbook) say(text string) { fmt.Fprintln(w.out, text) }
 
+// report prints a line about what takes long.
+func (w *workbook) report(line string) { fmt.Fprintln(os.Stderr, line) }
+
 // find returns the task with an id.
 func (w *workbook) find(id string) (task, error) {
 	for _, t := range w.tasks {
@@ -134,8 +137,8 @@ func (w *workbook) solved(ctx context.Context, e exercise) (bool, error) {
 	if err != nil || known {
 		return solved, err
 	}
-	w.say(fmt.Sprintf("%s has changed since it was graded: grading it.", e.ID))
-	o, err := w.grade(ctx, e, func(line string) { w.say(line) })
+	w.report(e.ID + " has changed since it was graded: grading it.")
+	o, err := w.grade(ctx, e, w.report)
 	return o.passed(), err
 }
 
