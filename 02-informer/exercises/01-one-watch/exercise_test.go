@@ -93,7 +93,8 @@ func gradeRun(t *grade.T, run answer) {
 	select {
 	case <-returned:
 	case <-time.After(time.Hour):
-		t.Reject("Run returns after ctx has ended", "it had not returned an hour later", "the calls in Run that wait: does each end with ctx?")
+		t.Reject("Run returns after ctx has ended", "it had not returned an hour later",
+			"the calls in Run that wait: does each end with ctx?")
 	}
 	if slow.running.Load() {
 		t.Reject("Run returns when no handler runs any more", "Run had returned, but a handler was still running",
