@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -136,6 +137,7 @@ type findings struct {
 	objects      int
 	wrong        []string // not as it should be
 	notCollected []string // children with a correct reference to an owner that is gone, which the garbage collector has to delete
+	waiting      []string // DatabaseManagers that wait for such a child of the same name, and whose status says so
 }
 
 // compareAll compares all objects in the namespace with their desired state. Each child is named after its owner.
@@ -149,7 +151,7 @@ func (e *env) compareAll() (found findings) {
 	for i := range databases {
 		owners[databases[i].UID] = &databases[i]
 	}
-	children := map[types.UID]int{}
+	children, notCollected := map[types.UID]int{}, map[string]bool{}
 	// ownerOf compares a child's metadata and returns its owner, or nil.
 	ownerOf := func(child metav1.Object) *dbv1alpha1.DatabaseManager {
 		reference := metav1.GetControllerOfNoCopy(child)
@@ -159,6 +161,7 @@ func (e *env) compareAll() (found findings) {
 			wrong("%T %s has owner references %v", child, child.GetName(), child.GetOwnerReferences())
 			return nil
 		case owners[reference.UID] == nil:
+			notCollected[child.GetName()] = true
 			found.notCollected = append(found.notCollected, fmt.Sprintf("%T %s of %s", child, child.GetName(), reference.UID))
 			return nil
 		}
@@ -199,6 +202,12 @@ func (e *env) compareAll() (found findings) {
 		ownerOf(&o)
 	}
 	for _, d := range databases {
+		ready := readyOf(&d)
+		if ready != nil && ready.Reason == reasonWaitingForDeletion && ready.ObservedGeneration == d.Generation &&
+			slices.ContainsFunc(strings.Fields(ready.Message), func(word string) bool { return notCollected[word] }) {
+			found.waiting = append(found.waiting, d.Name)
+			continue
+		}
 		desired := 3
 		if d.Spec.StorageSize != nil {
 			desired++
@@ -206,7 +215,6 @@ func (e *env) compareAll() (found findings) {
 		if children[d.UID] != desired {
 			wrong("%s has %d children", d.Name, children[d.UID])
 		}
-		ready := readyOf(&d)
 		if ready == nil || ready.ObservedGeneration != d.Generation ||
 			(*d.Spec.Replicas == 0 || ready.Reason == reasonNameConflict) && ready.Status != metav1.ConditionTrue {
 			wrong("%s has generation %d and condition %+v", d.Name, d.Generation, ready)

@@ -121,6 +121,7 @@ func TestSoak(t *testing.T) {
 		found = killed.compareAll()
 		more := steady.compareAll()
 		found.wrong, found.notCollected = append(found.wrong, more.wrong...), append(found.notCollected, more.notCollected...)
+		found.waiting = append(found.waiting, more.waiting...)
 		if converged = time.Since(quietSince); converged > 10*time.Minute || len(found.wrong)+len(found.notCollected) == 0 ||
 			len(found.wrong) == 0 && converged > 5*time.Minute {
 			break
@@ -152,6 +153,7 @@ func TestSoak(t *testing.T) {
 	row("writes by them, by one after another had begun", fmt.Sprint(writes, ", ", late))
 	row("desired state reached after the last change", converged.Round(time.Second))
 	row("children that the garbage collector has not deleted", len(found.notCollected))
+	row("DatabaseManagers that wait for that, and say so", len(found.waiting))
 	row("passwords and claims watched, changed", fmt.Sprint(len(s.passwords), " and ", len(s.claims), ", ", len(s.lost)))
 	for i, part := range []string{"first", "second", "third", "last"} {
 		quarter := samples[len(samples)*i/4 : len(samples)*(i+1)/4]
