@@ -1,6 +1,7 @@
 package exercise
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -80,8 +81,9 @@ func gradeImage(t *grade.T, image answer) {
 	}
 
 	failure := fmt.Errorf("failure %d of the store", t.Rand.IntN(1000))
-	if got, err := image(corelisters.NewPodLister(failing{store, failure}), "shop", name); err == nil {
-		t.Reject(fmt.Sprintf("an error, as the lister returned one: %v", failure),
+	got, err := image(corelisters.NewPodLister(failing{store, failure}), "shop", name)
+	if !errors.Is(err, failure) {
+		t.Reject(fmt.Sprintf("the error that the lister returned: %v", failure),
 			result(got, err),
 			"what your code does with an error that is not NotFound")
 	}

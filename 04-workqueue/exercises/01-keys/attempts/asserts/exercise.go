@@ -1,0 +1,19 @@
+package exercise
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+)
+
+func Handler(queue workqueue.TypedInterface[cache.ObjectName]) cache.ResourceEventHandler {
+	add := func(object any) {
+		pod := object.(*corev1.Pod)
+		queue.Add(cache.MetaObjectToName(pod))
+	}
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    add,
+		UpdateFunc: func(_, object any) { add(object) },
+		DeleteFunc: add,
+	}
+}

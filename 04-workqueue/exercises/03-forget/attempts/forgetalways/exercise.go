@@ -1,0 +1,20 @@
+package exercise
+
+import (
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+)
+
+func Worker(queue workqueue.TypedRateLimitingInterface[cache.ObjectName], syncHandler func(cache.ObjectName) error) {
+	for {
+		key, shutdown := queue.Get()
+		if shutdown {
+			return
+		}
+		if err := syncHandler(key); err != nil {
+			queue.AddRateLimited(key)
+		}
+		queue.Forget(key)
+		queue.Done(key)
+	}
+}

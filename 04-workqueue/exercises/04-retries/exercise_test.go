@@ -1,0 +1,115 @@
+package exercise
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+
+	another "example.com/client-go-workbook/04-workqueue/exercises/04-retries/another"
+	droppedwithoutdone "example.com/client-go-workbook/04-workqueue/exercises/04-retries/attempts/droppedwithoutdone"
+	noforget "example.com/client-go-workbook/04-workqueue/exercises/04-retries/attempts/noforget"
+	onecount "example.com/client-go-workbook/04-workqueue/exercises/04-retries/attempts/onecount"
+	onetoomany "example.com/client-go-workbook/04-workqueue/exercises/04-retries/attempts/onetoomany"
+	retriesatonce "example.com/client-go-workbook/04-workqueue/exercises/04-retries/attempts/retriesatonce"
+	sleeps "example.com/client-go-workbook/04-workqueue/exercises/04-retries/attempts/sleeps"
+	solution "example.com/client-go-workbook/04-workqueue/exercises/04-retries/solution"
+	starter "example.com/client-go-workbook/04-workqueue/exercises/04-retries/starter"
+	"example.com/client-go-workbook/internal/grade"
+)
+
+type answer = func(workqueue.TypedRateLimitingInterface[cache.ObjectName], int, func(cache.ObjectName) error, func(cache.ObjectName, error))
+
+var exercise = grade.Exercise[answer]{
+	Learner:  Worker,
+	Starter:  starter.Worker,
+	Accepted: []answer{solution.Worker, another.Worker},
+	Rejected: []grade.Rejected[answer]{
+		{Name: "no Forget for a dropped key", Answer: noforget.Worker, Says: "added again"},
+		{Name: "one retry too many", Answer: onetoomany.Worker, Says: "NumRequeues"},
+		{Name: "one count for all keys", Answer: onecount.Worker, Says: "the count of this key"},
+		{Name: "no Done for a dropped key", Answer: droppedwithoutdone.Worker, Says: "0 sync(s)"},
+		{Name: "sleeps and retries in the worker", Answer: sleeps.Worker, Says: "at once"},
+		{Name: "retries without a delay", Answer: retriesatonce.Worker, Says: "wait 0s"},
+	},
+	Timeout: 10 * time.Second, // for a loop that never waits
+	Grade:   func(t *grade.T, worker answer) { t.Bubble(func(t *grade.T) { grading(t, worker) }) },
+}
+
+// grading has a key whose syncs all fail, one whose last retry succeeds, and one that never fails.
+func grading(t *grade.T, worker answer) {
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](5*time.Millisecond, 1000*time.Second)
+	queue := workqueue.NewTypedRateLimitingQueue(limiter)
+	defer queue.ShutDown()
+	number := t.Rand.IntN(1000)
+	key := func(name string) cache.ObjectName {
+		return cache.NewObjectName("default", fmt.Sprintf("%s-%d", name, number))
+	}
+	hopeless, slow, good := key("hopeless"), key("slow"), key("good")
+	maxRetries := 3 + t.Rand.IntN(4)
+
+	start := time.Now()
+	attempts := map[cache.ObjectName][]time.Duration{}
+	reported := map[cache.ObjectName][]string{}
+	go worker(queue, maxRetries, func(key cache.ObjectName) error {
+		attempts[key] = append(attempts[key], time.Since(start))
+		n := len(attempts[key])
+		if n < 1000 && (key == hopeless || key == slow && n <= maxRetries) { // 1000: for an answer that never waits
+			return fmt.Errorf("attempt %d of %s has failed", n, key)
+		}
+		return nil
+	}, func(key cache.ObjectName, err error) { reported[key] = append(reported[key], fmt.Sprint(err)) })
+
+	for _, when := range []string{"", "added again: "} { // when it was dropped, or has succeeded
+		clear(attempts)
+		clear(reported)
+		start = time.Now()
+		queue.Add(hopeless)
+		queue.Add(slow)
+		queue.Add(good)
+		time.Sleep(time.Hour)
+		synctest.Wait()
+
+		if n := len(attempts[hopeless]); n != 1+maxRetries {
+			look := "NumRequeues is the count of this key: AddRateLimited adds one, Forget clears it"
+			switch n {
+			case 0:
+				look = "Get and Done: without Done, no worker gets the key again"
+			case 1:
+				look = "AddRateLimited brings the key back after its delay; Forget clears the count of its failures"
+			}
+			t.Reject(fmt.Sprintf("%skey %s always fails, maxRetries is %d: %d syncs", when, hopeless, maxRetries, 1+maxRetries),
+				fmt.Sprintf("%d sync(s)", n), look)
+		}
+		if at := attempts[good]; len(at) == 0 || at[0] > 0 {
+			t.Reject(fmt.Sprintf("key %s is synced at once, while %s waits for a retry", good, hopeless), fmt.Sprintf("its syncs: %v", at),
+				"AddRateLimited: the key waits beside the queue, and the worker is free")
+		}
+		for i := 1; i < len(attempts[hopeless])-1; i++ {
+			before, delay := attempts[hopeless][i]-attempts[hopeless][i-1], attempts[hopeless][i+1]-attempts[hopeless][i]
+			if delay <= before {
+				t.Reject("each retry waits longer than the one before", fmt.Sprintf("they wait %s, then %s", before, delay),
+					"AddRateLimited")
+			}
+		}
+		if last := fmt.Sprintf("attempt %d of %s has failed", 1+maxRetries, hopeless); fmt.Sprint(reported[hopeless]) != "["+last+"]" {
+			t.Reject(fmt.Sprintf("%sreport is called once for %s, with %q", when, hopeless, last),
+				fmt.Sprintf("it got %q", reported[hopeless]), "the case in which no retry is left")
+		}
+		if n := len(attempts[slow]); n != 1+maxRetries || len(reported[slow]) > 0 {
+			t.Reject(fmt.Sprintf("%skey %s succeeds with its last retry: %d syncs, no report", when, slow, 1+maxRetries),
+				fmt.Sprintf("%d sync(s), reported: %q", n, reported[slow]), "NumRequeues is the count of this key, and a success clears it")
+		}
+		if n := len(attempts[good]); n != 1 || len(reported[good]) > 0 {
+			t.Reject(fmt.Sprintf("key %s succeeds: 1 sync, no report", good), fmt.Sprintf("%d sync(s), reported: %q", n, reported[good]),
+				"err == nil")
+		}
+	}
+	t.Doing("the worker returns when the queue is shut down and empty")
+}
+
+func TestExercise(t *testing.T) { exercise.Test(t) }
+func TestGrader(t *testing.T)   { exercise.TestGrader(t) }

@@ -1,0 +1,31 @@
+package exercise
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+)
+
+func Run(ctx context.Context, pods cache.SharedIndexInformer, save func(*corev1.Pod)) error {
+	queue := workqueue.NewTyped[cache.ObjectName]()
+	registration, err := pods.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(object any) { queue.Add(cache.MetaObjectToName(object.(*corev1.Pod))) },
+		UpdateFunc: func(_, object any) { queue.Add(cache.MetaObjectToName(object.(*corev1.Pod))) },
+	})
+	if err != nil {
+		return err
+	}
+	go func() {
+		for {
+			key, _ := queue.Get()
+			if object, exists, err := pods.GetIndexer().GetByKey(key.String()); err == nil && exists {
+				save(object.(*corev1.Pod))
+			}
+			queue.Done(key)
+		}
+	}()
+	<-ctx.Done()
+	return pods.RemoveEventHandler(registration)
+}

@@ -1,0 +1,151 @@
+package exercise
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+	cachetesting "k8s.io/client-go/tools/cache/testing"
+
+	another "example.com/client-go-workbook/04-workqueue/exercises/05-updates/another"
+	atmostoften "example.com/client-go-workbook/04-workqueue/exercises/05-updates/attempts/atmostoften"
+	goroutines "example.com/client-go-workbook/04-workqueue/exercises/05-updates/attempts/goroutines"
+	inthehandler "example.com/client-go-workbook/04-workqueue/exercises/05-updates/attempts/inthehandler"
+	objects "example.com/client-go-workbook/04-workqueue/exercises/05-updates/attempts/objects"
+	stateofthefirstevent "example.com/client-go-workbook/04-workqueue/exercises/05-updates/attempts/stateofthefirstevent"
+	workerstays "example.com/client-go-workbook/04-workqueue/exercises/05-updates/attempts/workerstays"
+	solution "example.com/client-go-workbook/04-workqueue/exercises/05-updates/solution"
+	starter "example.com/client-go-workbook/04-workqueue/exercises/05-updates/starter"
+	"example.com/client-go-workbook/internal/grade"
+)
+
+type answer = func(context.Context, cache.SharedIndexInformer, func(*corev1.Pod)) error
+
+var exercise = grade.Exercise[answer]{
+	Learner:  Run,
+	Starter:  starter.Run,
+	Accepted: []answer{solution.Run, another.Run},
+	Rejected: []grade.Rejected[answer]{
+		{Name: "objects in the queue", Answer: objects.Run, Says: "saves in the first"},
+		{Name: "saves in the handler", Answer: inthehandler.Run, Says: "saves in the first"},
+		{Name: "leaves out what comes too early", Answer: atmostoften.Run, Says: "version"},
+		{Name: "a goroutine for each event", Answer: goroutines.Run, Says: "at the same time"},
+		{Name: "saves the state of the first event", Answer: stateofthefirstevent.Run, Says: "version"},
+		{Name: "the worker stays", Answer: workerstays.Run, Says: "a goroutine still runs"},
+	},
+	Grade: func(t *grade.T, run answer) { t.Bubble(func(t *grade.T) { grading(t, run) }) },
+}
+
+const (
+	updates = 1000
+	every   = time.Millisecond / 2   // between two updates
+	takes   = 100 * time.Millisecond // a save
+)
+
+// grading has a real informer, whose server is a list in memory: the network has no place in a bubble.
+func grading(t *grade.T, run answer) {
+	ctx, cancel := context.WithCancel(t.Context())
+	server := cachetesting.NewFakeControllerSource()
+	var pods []*corev1.Pod
+	for i := range 2 {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprintf("web-%d", 10*t.Rand.IntN(100)+i)}}
+		pods = append(pods, pod)
+		server.Add(pod)
+	}
+	informer := cache.NewSharedIndexInformer(server, &corev1.Pod{}, 0, cache.Indexers{})
+	var group sync.WaitGroup
+	group.Go(func() { informer.RunWithContext(ctx) })
+	var saves saves
+	returned := false
+	group.Go(func() {
+		if err := run(ctx, informer, saves.save); err != nil {
+			saves.err = err
+		}
+		returned = true
+	})
+	t.Doing("the goroutines wait for the first update")
+	time.Sleep(3 * takes)
+	synctest.Wait()
+	if returned {
+		t.Reject("Run waits for events until ctx ends", fmt.Sprintf("it returned (%v)", saves.err), "<-ctx.Done()")
+	}
+	clear(saves.versions)
+	saves.count = 0
+
+	for range updates {
+		i := t.Rand.IntN(len(pods))
+		pods[i] = pods[i].DeepCopy()
+		server.Modify(pods[i])
+		time.Sleep(every)
+	}
+	const rest = 2500 * time.Millisecond
+	time.Sleep(rest)
+	synctest.Wait()
+	if saves.twice != "" {
+		t.Reject("never two saves of the same pod at the same time", "two saves of "+saves.twice+" at the same time",
+			"Get gives a key to one worker only, until Done")
+	}
+	// One that begins before the first update ends later, and one is due after the last update.
+	if most := len(pods) * (int(updates*every/takes) + 3); saves.count > most {
+		t.Reject(fmt.Sprintf("%d updates of %d pods in %s: at most %d saves", updates, len(pods), updates*every, most),
+			fmt.Sprintf("%d saves in the first %s", saves.count, updates*every+rest), "what is in the queue? It merges only what is equal")
+	}
+	for _, pod := range pods {
+		if saved := saves.versions[pod.Name]; saved != pod.ResourceVersion {
+			if saved == "" {
+				saved = "none"
+			}
+			t.Reject(fmt.Sprintf("the last save of pod %s has its newest state, version %s", pod.Name, pod.ResourceVersion),
+				fmt.Sprintf("version of the last save: %s", saved), "each event adds the key; the worker reads the pod from the store")
+		}
+	}
+
+	server.Modify(pods[0].DeepCopy())
+	time.Sleep(takes / 2)
+	cancel()
+	t.Doing("Run returns when ctx has ended")
+	time.Sleep(rest / 2)
+	synctest.Wait()
+	if !returned {
+		t.Reject("Run returns when ctx has ended", fmt.Sprintf("it still runs %s later", rest/2), "ShutDown, after <-ctx.Done()")
+	}
+	group.Wait()
+	server.Shutdown()
+}
+
+// saves is the database.
+type saves struct {
+	mu       sync.Mutex
+	count    int
+	versions map[string]string // by name: the newest that was saved
+	running  map[string]bool
+	twice    string // a pod of which two saves ran at the same time
+	err      error
+}
+
+func (s *saves) save(pod *corev1.Pod) {
+	s.mu.Lock()
+	if s.running == nil {
+		s.versions, s.running = map[string]string{}, map[string]bool{}
+	}
+	if s.running[pod.Name] {
+		s.twice = pod.Name
+	}
+	s.running[pod.Name] = true
+	s.count++
+	s.mu.Unlock()
+	time.Sleep(takes)
+	s.mu.Lock()
+	s.versions[pod.Name] = pod.ResourceVersion
+	s.running[pod.Name] = false
+	s.mu.Unlock()
+}
+
+func TestExercise(t *testing.T) { exercise.Test(t) }
+func TestGrader(t *testing.T)   { exercise.TestGrader(t) }

@@ -1,0 +1,157 @@
+package exercise
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+
+	another "example.com/client-go-workbook/04-workqueue/exercises/06-workers/another"
+	donefirst "example.com/client-go-workbook/04-workqueue/exercises/06-workers/attempts/donefirst"
+	notwaiting "example.com/client-go-workbook/04-workqueue/exercises/06-workers/attempts/notwaiting"
+	oneworker "example.com/client-go-workbook/04-workqueue/exercises/06-workers/attempts/oneworker"
+	skipsrunning "example.com/client-go-workbook/04-workqueue/exercises/06-workers/attempts/skipsrunning"
+	unlimited "example.com/client-go-workbook/04-workqueue/exercises/06-workers/attempts/unlimited"
+	solution "example.com/client-go-workbook/04-workqueue/exercises/06-workers/solution"
+	starter "example.com/client-go-workbook/04-workqueue/exercises/06-workers/starter"
+	"example.com/client-go-workbook/internal/grade"
+)
+
+type answer = func(workqueue.TypedInterface[cache.ObjectName], int, func(cache.ObjectName))
+
+var exercise = grade.Exercise[answer]{
+	Learner:  Run,
+	Starter:  starter.Run,
+	Accepted: []answer{solution.Run, another.Run},
+	Rejected: []grade.Rejected[answer]{
+		{Name: "Done before the sync", Answer: donefirst.Run, Says: "2 syncs of default/"},
+		{Name: "a goroutine for each key", Answer: unlimited.Run, Says: "at the same time"},
+		{Name: "one sync after the other", Answer: oneworker.Run, Says: "1 sync(s) at the same time"},
+		{Name: "does not wait for the workers", Answer: notwaiting.Run, Says: "Run returned"},
+		{Name: "leaves out a key that is being synced", Answer: skipsrunning.Run, Says: "added again during its sync"},
+	},
+	Timeout: 10 * time.Second, // for a loop that never waits
+	Grade:   func(t *grade.T, run answer) { t.Bubble(func(t *grade.T) { grading(t, run) }) },
+}
+
+// grading has syncs that take a second of the bubble's time.
+func grading(t *grade.T, run answer) {
+	queue := workqueue.NewTyped[cache.ObjectName]()
+	defer queue.ShutDown()
+	workers := 2 + t.Rand.IntN(4)
+	s := syncs{count: map[cache.ObjectName]int{}, running: map[cache.ObjectName]int{}, workers: workers}
+	var returned atomic.Bool
+	go func() {
+		run(queue, workers, s.handle)
+		returned.Store(true)
+	}()
+	// settle waits until all goroutines wait, and returns how many keys were synced, and how many syncs run.
+	settle := func(doing string) (synced, running int) {
+		t.Helper()
+		t.Doing("%s", doing)
+		synctest.Wait()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.wrong != "" {
+			t.Reject(s.expected, s.wrong, s.look)
+		}
+		return len(s.count), len(s.running)
+	}
+	settle("Run waits for a key")
+	if returned.Load() {
+		t.Reject("Run returns when the queue is shut down", "Run returned, and the queue was still open", "what waits for the workers?")
+	}
+
+	number := t.Rand.IntN(1000)
+	key := cache.NewObjectName("default", fmt.Sprintf("web-%d", number))
+	queue.Add(key)
+	settle("a sync of " + key.String())
+	queue.Add(key) // during its sync, and the other workers are free
+	settle("the sync of " + key.String() + " ends first")
+	time.Sleep(time.Minute)
+	settle("a second sync of " + key.String())
+	if n := s.of(key); n < 2 {
+		t.Reject(key.String()+" was added again during its sync: a second sync after it", fmt.Sprintf("%d sync(s)", n),
+			"Done after the sync: until then the queue itself keeps the key back, and then hands it out again")
+	}
+
+	many := 2*workers + t.Rand.IntN(5)
+	for i := range many {
+		queue.Add(cache.NewObjectName("default", fmt.Sprintf("web-%d-%d", number, i)))
+	}
+	expected := fmt.Sprintf("%d workers, %d keys in the queue: %d syncs at the same time", workers, many, workers)
+	if _, running := settle(expected); running < workers {
+		t.Reject(expected, fmt.Sprintf("%d sync(s) at the same time", running), "workers that wait for each other")
+	}
+	t.Doing("%s; no lock is held during a sync", expected)
+	time.Sleep(time.Minute)
+	before, _ := settle("syncs of all keys")
+
+	const last = 10
+	for i := range last {
+		queue.Add(cache.NewObjectName("default", fmt.Sprintf("last-%d", i)))
+	}
+	settle("syncs of the last keys")
+	queue.ShutDown()
+	const doing = "Run returns when the queue is shut down and empty"
+	synced, running := settle(doing)
+	for i := 0; !returned.Load() && i < 100; i++ {
+		time.Sleep(time.Second / 4)
+		synced, running = settle(doing)
+	}
+	switch synced -= before; {
+	case !returned.Load():
+		t.Reject(doing, "it still runs", "the second result of Get")
+	case synced < last:
+		t.Reject(fmt.Sprintf("%d keys were queued at ShutDown: %d syncs", last, last), fmt.Sprintf("%d syncs", synced),
+			"the second result of Get")
+	case running > 0:
+		t.Reject("Run returns when the last sync has ended", fmt.Sprintf("it returned while %d sync(s) ran", running),
+			"what waits for the workers?")
+	}
+}
+
+// syncs counts the syncs of each key, and says what is wrong with them.
+type syncs struct {
+	workers int
+
+	mu                    sync.Mutex
+	count, running        map[cache.ObjectName]int
+	expected, wrong, look string
+}
+
+func (s *syncs) of(key cache.ObjectName) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.count[key]
+}
+
+func (s *syncs) handle(key cache.ObjectName) {
+	s.mu.Lock()
+	s.count[key]++
+	s.running[key]++
+	switch {
+	case s.wrong != "": // the first is enough
+	case s.running[key] > 1:
+		s.expected = "never two syncs of one key at the same time"
+		s.wrong, s.look = "2 syncs of "+key.String()+" at the same time", "Done: from then on another worker can get the key"
+	case len(s.running) > s.workers:
+		s.expected = fmt.Sprintf("%d workers: at most %d syncs at the same time", s.workers, s.workers)
+		s.wrong, s.look = fmt.Sprintf("%d syncs at the same time", len(s.running)), "what waits until a sync has ended?"
+	}
+	s.mu.Unlock()
+	time.Sleep(time.Second)
+	s.mu.Lock()
+	if s.running[key]--; s.running[key] == 0 {
+		delete(s.running, key)
+	}
+	s.mu.Unlock()
+}
+
+func TestExercise(t *testing.T) { exercise.Test(t) }
+func TestGrader(t *testing.T)   { exercise.TestGrader(t) }

@@ -1,0 +1,41 @@
+package exercise
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+)
+
+// Run syncs the keys of the queue until ctx ends, and then those that are queued, for no longer than limit. When the limit is over,
+// the context of the sync ends. Run returns the keys that were queued, and for which no sync has begun.
+func Run(
+	ctx context.Context,
+	queue workqueue.TypedInterface[cache.ObjectName],
+	limit time.Duration,
+	syncHandler func(context.Context, cache.ObjectName),
+) (left []cache.ObjectName) {
+	// The worker is this goroutine. ctx's end starts the rest.
+	syncCtx, cancelSyncs := context.WithCancel(context.Background())
+	defer cancelSyncs()
+	stop := context.AfterFunc(ctx, func() {
+		queue.ShutDown()
+		time.AfterFunc(limit, cancelSyncs)
+	})
+	defer stop()
+
+	for {
+		key, shutdown := queue.Get()
+		if shutdown {
+			return left
+		}
+		select {
+		case <-syncCtx.Done():
+			left = append(left, key)
+		default:
+			syncHandler(syncCtx, key)
+		}
+		queue.Done(key)
+	}
+}

@@ -1,0 +1,28 @@
+package exercise
+
+import (
+	"time"
+
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+)
+
+func Worker(
+	queue workqueue.TypedRateLimitingInterface[cache.ObjectName],
+	syncHandler func(cache.ObjectName) (again time.Duration, err error),
+) {
+	for {
+		key, shutdown := queue.Get()
+		if shutdown {
+			return
+		}
+		again, err := syncHandler(key)
+		if err == nil {
+			queue.Forget(key)
+		}
+		if again > 0 {
+			queue.AddAfter(key, again)
+		}
+		queue.Done(key)
+	}
+}

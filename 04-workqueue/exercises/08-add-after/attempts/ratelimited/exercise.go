@@ -1,0 +1,29 @@
+package exercise
+
+import (
+	"time"
+
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+)
+
+func Worker(
+	queue workqueue.TypedRateLimitingInterface[cache.ObjectName],
+	syncHandler func(cache.ObjectName) (again time.Duration, err error),
+) {
+	for {
+		key, shutdown := queue.Get()
+		if shutdown {
+			return
+		}
+		again, err := syncHandler(key)
+		if err != nil {
+			queue.AddRateLimited(key)
+		} else if again > 0 {
+			queue.AddRateLimited(key)
+		} else {
+			queue.Forget(key)
+		}
+		queue.Done(key)
+	}
+}

@@ -1,0 +1,150 @@
+package exercise
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+
+	another "example.com/client-go-workbook/04-workqueue/exercises/08-add-after/another"
+	noretry "example.com/client-go-workbook/04-workqueue/exercises/08-add-after/attempts/noretry"
+	onlyonce "example.com/client-go-workbook/04-workqueue/exercises/08-add-after/attempts/onlyonce"
+	ratelimited "example.com/client-go-workbook/04-workqueue/exercises/08-add-after/attempts/ratelimited"
+	sleeps "example.com/client-go-workbook/04-workqueue/exercises/08-add-after/attempts/sleeps"
+	timerforeachsync "example.com/client-go-workbook/04-workqueue/exercises/08-add-after/attempts/timerforeachsync"
+	zeroatonce "example.com/client-go-workbook/04-workqueue/exercises/08-add-after/attempts/zeroatonce"
+	solution "example.com/client-go-workbook/04-workqueue/exercises/08-add-after/solution"
+	starter "example.com/client-go-workbook/04-workqueue/exercises/08-add-after/starter"
+	"example.com/client-go-workbook/internal/grade"
+)
+
+type answer = func(workqueue.TypedRateLimitingInterface[cache.ObjectName], func(cache.ObjectName) (time.Duration, error))
+
+var exercise = grade.Exercise[answer]{
+	Learner:  Worker,
+	Starter:  starter.Worker,
+	Accepted: []answer{solution.Worker, another.Worker},
+	Rejected: []grade.Rejected[answer]{
+		{Name: "sleeps in the worker", Answer: sleeps.Worker, Says: "holds its key"},
+		{Name: "a timer for each sync", Answer: timerforeachsync.Worker, Says: "adds another one"},
+		{Name: "AddAfter with 0", Answer: zeroatonce.Worker, Says: "AddAfter with 0"},
+		{Name: "no retry after a failure", Answer: noretry.Worker, Says: "succeeds with its second retry"},
+		{Name: "AddRateLimited after a success", Answer: ratelimited.Worker, Says: "comes after that time"},
+		{Name: "comes back only once", Answer: onlyonce.Worker, Says: "not at all"},
+	},
+	Timeout: 10 * time.Second, // for a loop that never waits
+	Grade:   func(t *grade.T, worker answer) { t.Bubble(func(t *grade.T) { grading(t, worker) }) },
+}
+
+// grading has a key that comes again after some minutes, one that does not, and one whose sync fails twice.
+func grading(t *grade.T, worker answer) {
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](5*time.Millisecond, 1000*time.Second)
+	queue := workqueue.NewTypedRateLimitingQueue(limiter)
+	defer queue.ShutDown()
+	number := t.Rand.IntN(1000)
+	key := func(name string) cache.ObjectName {
+		return cache.NewObjectName("default", fmt.Sprintf("%s-%d", name, number))
+	}
+	old, never, failing := key("certificate"), key("config"), key("failing")
+	period := time.Duration(20+t.Rand.IntN(40)) * time.Minute
+	var mu sync.Mutex
+	syncs := map[cache.ObjectName][]time.Time{}
+	syncsOf := func(key cache.ObjectName) []time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(syncs[key])
+	}
+	go worker(queue, func(key cache.ObjectName) (time.Duration, error) {
+		mu.Lock()
+		syncs[key] = append(syncs[key], time.Now())
+		n := len(syncs[key])
+		mu.Unlock()
+		if n > 1000 { // an answer that goes on and on
+			time.Sleep(1000 * time.Hour)
+		}
+		switch {
+		case key == old:
+			return period, nil
+		case key == failing && n <= 2:
+			return 0, errors.New("the server is too busy")
+		}
+		return 0, nil
+	})
+
+	t.Doing("syncs of the keys")
+	queue.Add(old)
+	queue.Add(never)
+	queue.Add(failing)
+	time.Sleep(time.Second)
+	synctest.Wait()
+	if n := len(syncsOf(old)); n > 1 {
+		t.Reject(fmt.Sprintf("a sync returns %s: its key comes after that time", period), fmt.Sprintf("%d sync(s) in the first second", n),
+			"which method adds a key after a time that you choose?")
+	}
+	if n := len(syncsOf(never)); n != 1 {
+		look := "a worker that sleeps holds its key, and can sync no other"
+		if n > 1 {
+			look = "AddAfter with 0 is the same as Add"
+		}
+		t.Reject(fmt.Sprintf("the sync of %s returns 0: 1 sync", never), fmt.Sprintf("%d sync(s)", n), look)
+	}
+	if n := len(syncsOf(failing)); n != 3 {
+		t.Reject(failing.String()+" succeeds with its second retry: 3 syncs", fmt.Sprintf("%d sync(s)", n), "err, AddRateLimited")
+	}
+
+	// Some changes, a few minutes apart.
+	changes := 5 + t.Rand.IntN(5)
+	for range changes {
+		time.Sleep(time.Duration(2+t.Rand.IntN(3)) * time.Minute)
+		synctest.Wait()
+		before := len(syncsOf(old))
+		queue.Add(old)
+		synctest.Wait()
+		if len(syncsOf(old)) == before {
+			t.Reject(old.String()+" is added while it waits: a sync at once", "no sync",
+				"a worker that sleeps holds its key, and can sync no other")
+		}
+	}
+	const quietPeriods = 20
+	t.Doing("syncs of the key that comes again and again")
+	time.Sleep((quietPeriods + 1) * period)
+	synctest.Wait()
+	all := append(syncsOf(old), time.Now())
+	for i := 1; i < len(all); i++ {
+		if gap := all[i].Sub(all[i-1]); gap > period {
+			what := gap.Round(time.Second).String() + " later"
+			if i == len(all)-1 {
+				what = "not at all"
+			}
+			t.Reject(fmt.Sprintf("%s is synced, and again within %s", old, period), what, "what happens after each successful sync?")
+		}
+	}
+	quiet := 0 // the syncs since the last change, and one period
+	for _, at := range syncsOf(old) {
+		if time.Since(at) < quietPeriods*period {
+			quiet++
+		}
+	}
+	if quiet > 2*quietPeriods {
+		t.Reject(fmt.Sprintf("%d changes, then nothing for %s: about %d syncs", changes, quietPeriods*period, quietPeriods),
+			fmt.Sprintf("%d syncs", quiet), "what a change does to the time that the key still waits for, and whether each sync adds another one")
+	}
+	if n := len(syncsOf(never)); n != 1 {
+		t.Reject(fmt.Sprintf("the sync of %s returns 0: 1 sync", never), fmt.Sprintf("%d sync(s)", n), "again == 0")
+	}
+
+	// The count of failures was cleared: the delay is the shortest again.
+	if n := queue.NumRequeues(failing); n > 0 {
+		t.Reject("Forget after a success", fmt.Sprintf("%s has succeeded, and NumRequeues is %d", failing, n), "Forget")
+	}
+	t.Doing("the worker returns when the queue is shut down and empty")
+}
+
+func TestExercise(t *testing.T) { exercise.Test(t) }
+func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
