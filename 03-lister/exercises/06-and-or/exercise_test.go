@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
 	another "example.com/client-go-workbook/03-lister/exercises/06-and-or/another"
@@ -61,7 +62,7 @@ func gradeAndOr(t *grade.T, a answer) {
 	}
 	put := func(name, node, image string) {
 		t.Helper()
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}}
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, UID: types.UID("uid-" + name)}}
 		pod.Spec.NodeName = node
 		pod.Spec.Containers = []corev1.Container{{Image: "envoy:1"}, {Image: image}}
 		if err := store.Add(pod); err != nil {

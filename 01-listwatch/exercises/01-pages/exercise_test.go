@@ -1,0 +1,101 @@
+package exercise
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"testing"
+
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	another "example.com/client-go-workbook/01-listwatch/exercises/01-pages/another"
+	asksforall "example.com/client-go-workbook/01-listwatch/exercises/01-pages/attempts/asks-for-all"
+	ignores "example.com/client-go-workbook/01-listwatch/exercises/01-pages/attempts/ignores-the-error"
+	keepslast "example.com/client-go-workbook/01-listwatch/exercises/01-pages/attempts/keeps-the-last-page"
+	stops "example.com/client-go-workbook/01-listwatch/exercises/01-pages/attempts/stops-at-a-short-page"
+	solution "example.com/client-go-workbook/01-listwatch/exercises/01-pages/solution"
+	starter "example.com/client-go-workbook/01-listwatch/exercises/01-pages/starter"
+	"example.com/client-go-workbook/01-listwatch/exercises/internal/follow"
+	"example.com/client-go-workbook/internal/grade"
+)
+
+type answer = func(ctx context.Context, pods corev1client.PodInterface, pageSize int64) ([]string, error)
+
+var exercise = grade.Exercise[answer]{
+	Learner:  PodNames,
+	Starter:  starter.PodNames,
+	Accepted: []answer{solution.PodNames, another.PodNames},
+	Rejected: []grade.Rejected[answer]{
+		{Name: "asks for all at once", Answer: asksforall.PodNames, Says: "a request without a limit"},
+		{Name: "keeps the last page", Answer: keepslast.PodNames, Says: "names, the first is"},
+		{Name: "stops at a short page", Answer: stops.PodNames, Says: "begin again"},
+		{Name: "ignores the error of a page", Answer: ignores.PodNames, Says: "and no error"},
+	},
+	Grade: gradePodNames,
+}
+
+func TestExercise(t *testing.T) { exercise.Test(t) }
+func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+
+func gradePodNames(t *grade.T, podNames answer) {
+	run := follow.New(t)
+	pageSize, pages := 2+t.Rand.IntN(4), 3+t.Rand.IntN(4)
+	var want []string
+	for number := range pageSize * pages { // the last page is full, too
+		want = append(want, fmt.Sprintf("web-%03d-%d", number, t.Rand.IntN(1000)))
+		run.Create(follow.Pod(want[number]))
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	run.Requested = func(*http.Request) {
+		if len(run.Requests("list")) > pages {
+			cancel() // or the answer would go on for ever
+		}
+	}
+	t.Doing("PodNames returns")
+	names, err := podNames(ctx, run.Client(), int64(pageSize))
+	lists := run.Requests("list")
+	for _, list := range lists {
+		switch limit := list.Query.Get("limit"); {
+		case limit == "":
+			t.Reject(fmt.Sprintf("pages of %d pods", pageSize), "a request without a limit", "Limit in metav1.ListOptions")
+		case limit != fmt.Sprint(pageSize):
+			t.Reject(fmt.Sprintf("pages of %d pods", pageSize), "a request with the limit "+limit, "Limit in metav1.ListOptions")
+		}
+	}
+	if len(lists) > pages {
+		t.Reject(fmt.Sprintf("%d requests for %d pods, in pages of %d", pages, len(want), pageSize),
+			"one request more: after the last page, the pages begin again",
+			"what page.Continue is on the last page")
+	}
+	if err != nil {
+		t.Reject(fmt.Sprintf("the names of %d pods", len(want)), "the error "+err.Error(), "the options of the request that failed")
+	}
+	if !slices.Equal(names, want) {
+		seen := fmt.Sprintf("%d names", len(names))
+		if len(names) > 0 {
+			seen += fmt.Sprintf(", the first is %s, the last is %s", names[0], names[len(names)-1])
+		}
+		t.Reject(fmt.Sprintf("%d names, in pages of %d: from %s to %s", len(want), pageSize, want[0], want[len(want)-1]),
+			seen, "Continue in metav1.ListOptions, and page.Continue in an answer")
+	}
+
+	// The server forgets the state of the first page before it is asked for the second one.
+	run = follow.New(t)
+	for _, name := range want {
+		run.Create(follow.Pod(name))
+	}
+	run.Requested = func(*http.Request) {
+		if len(run.Requests("list")) == 1 {
+			run.Create(follow.Pod("another"))
+			run.Compact()
+		}
+	}
+	names, err = podNames(t.Context(), run.Client(), int64(pageSize))
+	if err == nil && len(names) < len(want) {
+		t.Reject("an error, because the server answered 410 to the second page",
+			fmt.Sprintf("%d names of %d, and no error", len(names), len(want)), "what your code does with err")
+	}
+}

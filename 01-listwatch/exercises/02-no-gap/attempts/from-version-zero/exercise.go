@@ -1,0 +1,28 @@
+package exercise
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+)
+
+func ListAndWatch(ctx context.Context, pods corev1client.PodInterface, report func(event, name string)) error {
+	list, err := pods.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, pod := range list.Items {
+		report("LISTED", pod.Name)
+	}
+	changes, err := pods.Watch(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	if err != nil {
+		return err
+	}
+	defer changes.Stop()
+	for event := range changes.ResultChan() {
+		report(string(event.Type), event.Object.(*corev1.Pod).Name)
+	}
+	return nil
+}

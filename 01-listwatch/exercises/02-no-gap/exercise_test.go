@@ -1,0 +1,71 @@
+package exercise
+
+import (
+	"context"
+	"net/http"
+	"testing"
+
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	another "example.com/client-go-workbook/01-listwatch/exercises/02-no-gap/another"
+	fromlast "example.com/client-go-workbook/01-listwatch/exercises/02-no-gap/attempts/from-the-last-pod"
+	fromzero "example.com/client-go-workbook/01-listwatch/exercises/02-no-gap/attempts/from-version-zero"
+	before "example.com/client-go-workbook/01-listwatch/exercises/02-no-gap/attempts/watches-before-the-list"
+	fromnow "example.com/client-go-workbook/01-listwatch/exercises/02-no-gap/attempts/watches-from-now"
+	solution "example.com/client-go-workbook/01-listwatch/exercises/02-no-gap/solution"
+	starter "example.com/client-go-workbook/01-listwatch/exercises/02-no-gap/starter"
+	"example.com/client-go-workbook/01-listwatch/exercises/internal/follow"
+	"example.com/client-go-workbook/internal/grade"
+)
+
+type answer = func(ctx context.Context, pods corev1client.PodInterface, report func(event, name string)) error
+
+var exercise = grade.Exercise[answer]{
+	Learner:  ListAndWatch,
+	Starter:  starter.ListAndWatch,
+	Accepted: []answer{solution.ListAndWatch, another.ListAndWatch},
+	Rejected: []grade.Rejected[answer]{
+		{Name: "watches from no version", Answer: fromnow.ListAndWatch, Says: "seen      ADDED web-"},
+		{Name: "watches from version zero", Answer: fromzero.ListAndWatch, Says: "seen      ADDED web-"},
+		{Name: "watches from the version of the last pod", Answer: fromlast.ListAndWatch, Says: "seen      MODIFIED web-a"},
+		{Name: "watches before the list", Answer: before.ListAndWatch, Says: "seen      ADDED web-"},
+	},
+	Grade: gradeListAndWatch,
+}
+
+func TestExercise(t *testing.T) { exercise.Test(t) }
+func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+
+const look = `which version each request names: "The short request and the long one" in the chapter's README`
+
+func gradeListAndWatch(t *grade.T, listAndWatch answer) {
+	run := follow.New(t)
+	names := run.Names(5)
+	var listed []string
+	for _, name := range names[:3] {
+		run.Create(follow.Pod(name))
+		listed = append(listed, "LISTED "+name)
+	}
+	run.Update(run.Changed(names[0])) // so the last pod of the list does not have the newest version
+
+	// Between the list's last page and the watch, one pod changes, one comes, one goes.
+	gap := false
+	run.Requested = func(request *http.Request) {
+		// A list in pages is complete after the last one.
+		if query := request.URL.Query(); !gap && query.Get("watch") == "" && (query.Get("limit") == "" || len(run.Requests("list")) == 2) {
+			gap = true
+			run.Update(run.Changed(names[1]))
+			run.Create(follow.Pod(names[3]))
+			run.Delete(follow.Pod(names[0]))
+		}
+	}
+	run.Start(listAndWatch)
+	run.Await(`"The core" in the chapter's README`, listed...)
+	run.Await(look, "MODIFIED "+names[1], "ADDED "+names[3], "DELETED "+names[0])
+	run.AwaitWatch(look)
+	run.Create(follow.Pod(names[4]))
+	run.Delete(follow.Pod(names[3]))
+	run.Await(look, "ADDED "+names[4], "DELETED "+names[3])
+	run.CloseWatches()
+	run.AwaitReturn("return when the server has ended the watch", "what a loop over a channel does when it is closed")
+}

@@ -1,0 +1,21 @@
+package exercise
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+)
+
+// ListAndWatch reports all pods, and then each change, until the server ends the watch.
+func ListAndWatch(ctx context.Context, pods corev1client.PodInterface, report func(event, name string)) error {
+	list, err := pods.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, pod := range list.Items {
+		report("LISTED", pod.Name)
+	}
+	// TODO: open a watch with pods.Watch, and report what comes from its ResultChan.
+	return nil
+}

@@ -1,0 +1,33 @@
+package exercise
+
+import (
+	"context"
+	"errors"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+)
+
+func Follow(ctx context.Context, pods corev1client.PodInterface, resourceVersion string, report func(event, name string)) error {
+	changes, err := pods.Watch(ctx, metav1.ListOptions{ResourceVersion: resourceVersion})
+	if err != nil {
+		return err
+	}
+	defer changes.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case event, open := <-changes.ResultChan():
+			if !open {
+				return errors.New("the watch was closed")
+			}
+			if event.Type == watch.Error {
+				break
+			}
+			report(string(event.Type), event.Object.(*corev1.Pod).Name)
+		}
+	}
+}

@@ -1,0 +1,64 @@
+package exercise
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	another "example.com/client-go-workbook/01-listwatch/exercises/03-closed/another"
+	begins "example.com/client-go-workbook/01-listwatch/exercises/03-closed/attempts/begins-again-each-time"
+	ends "example.com/client-go-workbook/01-listwatch/exercises/03-closed/attempts/ends-with-the-first-watch"
+	lists "example.com/client-go-workbook/01-listwatch/exercises/03-closed/attempts/lists-again"
+	spins "example.com/client-go-workbook/01-listwatch/exercises/03-closed/attempts/spins-on-the-closed-channel"
+	solution "example.com/client-go-workbook/01-listwatch/exercises/03-closed/solution"
+	starter "example.com/client-go-workbook/01-listwatch/exercises/03-closed/starter"
+	"example.com/client-go-workbook/01-listwatch/exercises/internal/follow"
+	"example.com/client-go-workbook/internal/grade"
+)
+
+type answer = func(ctx context.Context, pods corev1client.PodInterface, resourceVersion string, report func(event, name string)) error
+
+var exercise = grade.Exercise[answer]{
+	Learner:  Follow,
+	Starter:  starter.Follow,
+	Accepted: []answer{solution.Follow, another.Follow},
+	Rejected: []grade.Rejected[answer]{
+		{Name: "ends with the first watch", Answer: ends.Follow, Says: "returned the error: the watch was closed"},
+		{Name: "spins on the closed channel", Answer: spins.Follow, Says: "seen      none"},
+		{Name: "begins again each time", Answer: begins.Follow, Says: "seen      ADDED web-a"},
+		{Name: "lists again and misses the gap", Answer: lists.Follow, Says: "seen      ADDED web-d"},
+	},
+	Timeout: 10 * time.Second, // an answer that never opens the next watch shows nothing but silence
+	Grade:   gradeFollow,
+}
+
+func TestExercise(t *testing.T) { exercise.Test(t) }
+func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+
+const look = `which version the next watch needs: "The watch ends" in the chapter's README`
+
+func gradeFollow(t *grade.T, learners answer) {
+	run := follow.New(t)
+	names := run.Names(6)
+	run.Create(follow.Pod("listed"))
+	version := run.Version()
+	run.Start(func(ctx context.Context, pods corev1client.PodInterface, report func(event, name string)) error {
+		return learners(ctx, pods, version, report)
+	})
+	run.Create(follow.Pod(names[0]))
+	run.Await("the watch's ResultChan", "ADDED "+names[0])
+	for i, name := range names[1:3] {
+		release := run.Hold()
+		run.CloseWatches()
+		run.Create(follow.Pod(name))
+		run.Update(run.Changed(names[i]))
+		run.Delete(follow.Pod(names[i]))
+		release()
+		run.AwaitWatch("the watch's ResultChan: what a read from a closed channel returns")
+		run.Create(follow.Pod(names[3+i])) // shows at once what is missing before it
+		run.Await(look, "ADDED "+name, "MODIFIED "+names[i], "DELETED "+names[i], "ADDED "+names[3+i])
+	}
+	run.End("ctx.Err(), and the error that a request returns when ctx ends")
+}

@@ -1,0 +1,46 @@
+package exercise
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+)
+
+func Follow(ctx context.Context, pods corev1client.PodInterface, resourceVersion string, report func(event, name string)) error {
+	for {
+		var err error
+		resourceVersion, err = watchOnce(ctx, pods, resourceVersion, report)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func watchOnce(
+	ctx context.Context, pods corev1client.PodInterface, resourceVersion string, report func(event, name string),
+) (string, error) {
+	changes, err := pods.Watch(ctx, metav1.ListOptions{ResourceVersion: resourceVersion, AllowWatchBookmarks: true})
+	if err != nil {
+		return resourceVersion, err
+	}
+	defer changes.Stop()
+	for event := range changes.ResultChan() {
+		if event.Type == watch.Error {
+			return resourceVersion, apierrors.FromObject(event.Object)
+		}
+		if event.Type == watch.Bookmark {
+			continue
+		}
+		pod := event.Object.(*corev1.Pod)
+		report(string(event.Type), pod.Name)
+		resourceVersion = pod.ResourceVersion
+	}
+	return resourceVersion, nil
+}

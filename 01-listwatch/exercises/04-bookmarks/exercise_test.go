@@ -1,0 +1,69 @@
+package exercise
+
+import (
+	"context"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	another "example.com/client-go-workbook/01-listwatch/exercises/04-bookmarks/another"
+	once "example.com/client-go-workbook/01-listwatch/exercises/04-bookmarks/attempts/asks-once"
+	never "example.com/client-go-workbook/01-listwatch/exercises/04-bookmarks/attempts/does-not-ask"
+	ignores "example.com/client-go-workbook/01-listwatch/exercises/04-bookmarks/attempts/ignores-the-version"
+	reports "example.com/client-go-workbook/01-listwatch/exercises/04-bookmarks/attempts/reports-them"
+	solution "example.com/client-go-workbook/01-listwatch/exercises/04-bookmarks/solution"
+	starter "example.com/client-go-workbook/01-listwatch/exercises/04-bookmarks/starter"
+	"example.com/client-go-workbook/01-listwatch/exercises/internal/follow"
+	"example.com/client-go-workbook/internal/grade"
+)
+
+type answer = func(ctx context.Context, pods corev1client.PodInterface, resourceVersion string, report func(event, name string)) error
+
+var exercise = grade.Exercise[answer]{
+	Learner:  Follow,
+	Starter:  starter.Follow,
+	Accepted: []answer{solution.Follow, another.Follow},
+	Rejected: []grade.Rejected[answer]{
+		{Name: "does not ask for bookmarks", Answer: never.Follow, Says: "AllowWatchBookmarks"},
+		{Name: "ignores the version of a bookmark", Answer: ignores.Follow, Says: "too old resource version"},
+		{Name: "reports bookmarks", Answer: reports.Follow, Says: "BOOKMARK"},
+		{Name: "asks for bookmarks once", Answer: once.Follow, Says: "AllowWatchBookmarks"},
+	},
+	Grade: gradeFollow,
+}
+
+func TestExercise(t *testing.T) { exercise.Test(t) }
+func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+
+func gradeFollow(t *grade.T, learners answer) {
+	run := follow.New(t)
+	names := run.Names(6)
+	version := run.Version()
+	run.Start(func(ctx context.Context, pods corev1client.PodInterface, report func(event, name string)) error {
+		return learners(ctx, pods, version, report)
+	})
+	run.Create(follow.Pod(names[0]))
+	run.Await("the watch's ResultChan", "ADDED "+names[0])
+	for _, name := range names[1:4] {
+		run.AwaitWatch("exercise 1.3")
+		for range 3 + t.Rand.IntN(20) { // nothing that a watch of pods shows
+			run.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", GenerateName: "other-"}})
+		}
+		if run.Bookmark() == 0 {
+			t.Reject("a watch that gets bookmarks", "a watch that has not asked for them", "AllowWatchBookmarks in metav1.ListOptions")
+		}
+		release := run.Hold()
+		run.CloseWatches()
+		run.Compact()
+		run.Create(follow.Pod(name))
+		release()
+		run.Await("what your code does with an event of type BOOKMARK", "ADDED "+name)
+	}
+	run.AwaitWatch("exercise 1.3")
+	run.Update(run.Changed(names[0]))
+	run.Delete(follow.Pod(names[1]))
+	run.Await("exercise 1.3", "MODIFIED "+names[0], "DELETED "+names[1])
+	run.End("ctx.Err(), and the error that a request returns when ctx ends")
+}

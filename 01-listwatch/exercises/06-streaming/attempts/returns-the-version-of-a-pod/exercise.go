@@ -1,0 +1,40 @@
+package exercise
+
+import (
+	"context"
+	"errors"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+)
+
+func PodNames(ctx context.Context, pods corev1client.PodInterface) (names []string, resourceVersion string, err error) {
+	w, err := pods.Watch(ctx, metav1.ListOptions{
+		SendInitialEvents:    new(true),
+		ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
+		AllowWatchBookmarks:  true,
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	defer w.Stop()
+	for event := range w.ResultChan() {
+		switch event.Type {
+		case watch.Added:
+			pod := event.Object.(*corev1.Pod)
+			names = append(names, pod.Name)
+			resourceVersion = pod.ResourceVersion
+		case watch.Bookmark:
+			pod := event.Object.(*corev1.Pod)
+			if pod.Annotations[metav1.InitialEventsAnnotationKey] == "true" {
+				return names, resourceVersion, nil
+			}
+		case watch.Error:
+			return nil, "", apierrors.FromObject(event.Object)
+		}
+	}
+	return nil, "", errors.New("the watch has ended before the initial events have")
+}
