@@ -14,7 +14,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/yaml"
-	rbacv1client "k8s.io/client-go/kubernetes/typed/rbac/v1"
+	typedrbacv1 "k8s.io/client-go/kubernetes/typed/rbac/v1"
 	"k8s.io/client-go/rest"
 
 	"example.com/client-go-workbook/internal/testkit"
@@ -31,7 +31,7 @@ func AsRole(t testing.TB, config *rest.Config, namespace, manifest string) (*res
 	t.Helper()
 	role := readRole(t, manifest)
 	user := "system:serviceaccount:" + namespace + ":" + role.Name
-	rbac := rbacv1client.NewForConfigOrDie(config)
+	rbac := typedrbacv1.NewForConfigOrDie(config)
 	if _, err := rbac.Roles(namespace).Create(t.Context(), &rbacv1.Role{
 		ObjectMeta: metav1.ObjectMeta{Name: role.Name},
 		Rules:      role.Rules,

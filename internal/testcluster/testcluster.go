@@ -24,10 +24,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -80,7 +79,7 @@ func AsUser(config *rest.Config, user string) *rest.Config {
 // It is deleted when the test ends, which doesn't wait until it is gone.
 func Namespace(t testing.TB, config *rest.Config) string {
 	t.Helper()
-	client := corev1client.NewForConfigOrDie(config)
+	client := typedcorev1.NewForConfigOrDie(config)
 	namespace, err := client.Namespaces().Create(t.Context(), &corev1.Namespace{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: namePrefix(t.Name())},
 	}, metav1.CreateOptions{})
@@ -205,10 +204,5 @@ func restConfig(t testing.TB, kubeconfig *clientcmdapi.Config) *rest.Config {
 		t.Fatal(err)
 	}
 	config.QPS = -1 // the server's priority and fairness decides who waits
-	transport, err := rest.TransportFor(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { utilnet.CloseIdleConnectionsFor(transport) }) // each has a goroutine; all clients of the server share them
 	return config
 }
