@@ -1,0 +1,94 @@
+package exercise
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	another "example.com/client-go-workbook/05-controller/exercises/01-owner/another"
+	failsagain "example.com/client-go-workbook/05-controller/exercises/01-owner/attempts/fails-when-called-again"
+	objectkind "example.com/client-go-workbook/05-controller/exercises/01-owner/attempts/kind-of-the-object"
+	label "example.com/client-go-workbook/05-controller/exercises/01-owner/attempts/label-instead"
+	notcontroller "example.com/client-go-workbook/05-controller/exercises/01-owner/attempts/not-the-controller"
+	solution "example.com/client-go-workbook/05-controller/exercises/01-owner/solution"
+	starter "example.com/client-go-workbook/05-controller/exercises/01-owner/starter"
+	"example.com/client-go-workbook/internal/grade"
+	"example.com/client-go-workbook/internal/testcluster"
+	"example.com/client-go-workbook/internal/testkit"
+)
+
+type answer = func(ctx context.Context, services typedcorev1.ServiceInterface, configMap *corev1.ConfigMap) error
+
+var exercise = grade.Exercise[answer]{
+	Learner:  CreateService,
+	Starter:  starter.CreateService,
+	Accepted: []answer{solution.CreateService, another.CreateService},
+	Rejected: []grade.Rejected[answer]{
+		{Name: "takes the kind from the object", Answer: objectkind.CreateService, Says: "kind: Required value"},
+		{Name: "an owner that is not the controller", Answer: notcontroller.CreateService, Says: "controller is not set"},
+		{Name: "a label", Answer: label.CreateService, Says: "no owner reference"},
+		{Name: "fails when called again", Answer: failsagain.CreateService, Says: "already exists"},
+	},
+	Grade: func(t *grade.T, createService answer) {
+		config := testcluster.Config(t)
+		core := typedcorev1.NewForConfigOrDie(config)
+		namespace := testcluster.Namespace(t, config)
+		configMaps, services := core.ConfigMaps(namespace), core.Services(namespace)
+		name := fmt.Sprintf("orders-%d", t.Rand.IntN(1000))
+		configMap := testkit.Must(configMaps.Create(t.Context(),
+			&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}))(t)
+
+		t.Doing("CreateService is called for ConfigMap %s", name)
+		if err := createService(t.Context(), services, configMap); err != nil {
+			t.Reject("CreateService creates Service "+name, fmt.Sprintf("it returns: %v", err),
+				"the fields of metav1.OwnerReference; print configMap.Kind")
+		}
+		service, err := services.Get(t.Context(), name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			t.Reject("the server has Service "+name, "it has none", "ServiceInterface.Create")
+		}
+		testkit.Must(service, err)(t)
+		if ports := service.Spec.Ports; len(ports) != 1 || ports[0].Port != 3306 {
+			t.Reject("Service "+name+" has port 3306", fmt.Sprintf("its ports are %v", ports), "corev1.ServiceSpec.Ports")
+		}
+		checkOwner(t, service, configMap)
+
+		if err := createService(t.Context(), services, configMap); err != nil {
+			t.Reject("a second call returns nil: the Service is there", fmt.Sprintf("it returns: %v", err), "apierrors.IsAlreadyExists")
+		}
+
+		if err := configMaps.Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		t.Eventually("Service "+name+" goes, after ConfigMap "+name+" is deleted", "metav1.OwnerReference", func() (bool, string) {
+			_, err := services.Get(t.Context(), name, metav1.GetOptions{})
+			return apierrors.IsNotFound(err), "the Service is still there"
+		})
+	},
+}
+
+func checkOwner(t *grade.T, service *corev1.Service, configMap *corev1.ConfigMap) {
+	const look = `metav1.OwnerReference; the section "Why" of the chapter, "Names enqueue, UIDs decide"`
+	expected := "ConfigMap " + configMap.Name + " is the Service's controller"
+	if len(service.OwnerReferences) == 0 {
+		t.Reject(expected, "the Service has no owner reference", look)
+	}
+	owner := service.OwnerReferences[0]
+	switch {
+	case owner.APIVersion != "v1" || owner.Kind != "ConfigMap" || owner.Name != configMap.Name:
+		t.Reject(expected, fmt.Sprintf("its owner is %s %s of version %s", owner.Kind, owner.Name, owner.APIVersion), look)
+	case owner.UID != configMap.UID:
+		t.Reject(expected, fmt.Sprintf("its owner has UID %q, and the ConfigMap %q", owner.UID, configMap.UID), look)
+	case !metav1.IsControlledBy(service, configMap):
+		t.Reject(expected, "it is an owner, but controller is not set", look)
+	}
+}
+
+func TestExercise(t *testing.T) { exercise.Test(t) }
+
+func TestGrader(t *testing.T) { exercise.TestGrader(t) }

@@ -1,0 +1,30 @@
+// A wrong answer: a Service of the right name is taken for its own.
+
+package exercise
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+)
+
+// SetPort changes the port of a Service if the ConfigMap is its controller. If not, it writes nothing and returns an error
+// that names the Service.
+func SetPort(
+	ctx context.Context,
+	services typedcorev1.ServiceInterface,
+	configMap *corev1.ConfigMap,
+	service *corev1.Service,
+	port int32,
+) error {
+	if service.Name != configMap.Name {
+		return fmt.Errorf("the Service %s is not of ConfigMap %s", service.Name, configMap.Name)
+	}
+	service = service.DeepCopy()
+	service.Spec.Ports[0].Port = port
+	_, err := services.Update(ctx, service, metav1.UpdateOptions{})
+	return err
+}

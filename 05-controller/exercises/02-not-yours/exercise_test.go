@@ -1,0 +1,125 @@
+package exercise
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	another "example.com/client-go-workbook/05-controller/exercises/02-not-yours/another"
+	adopts "example.com/client-go-workbook/05-controller/exercises/02-not-yours/attempts/adopts"
+	anyowner "example.com/client-go-workbook/05-controller/exercises/02-not-yours/attempts/any-owner"
+	byname "example.com/client-go-workbook/05-controller/exercises/02-not-yours/attempts/by-name"
+	bytheownersname "example.com/client-go-workbook/05-controller/exercises/02-not-yours/attempts/by-the-owners-name"
+	changesthestore "example.com/client-go-workbook/05-controller/exercises/02-not-yours/attempts/changes-the-store"
+	saysnothing "example.com/client-go-workbook/05-controller/exercises/02-not-yours/attempts/says-nothing"
+	solution "example.com/client-go-workbook/05-controller/exercises/02-not-yours/solution"
+	starter "example.com/client-go-workbook/05-controller/exercises/02-not-yours/starter"
+	"example.com/client-go-workbook/internal/grade"
+	"example.com/client-go-workbook/internal/testcluster"
+	"example.com/client-go-workbook/internal/testkit"
+)
+
+type answer = func(
+	ctx context.Context,
+	services typedcorev1.ServiceInterface,
+	configMap *corev1.ConfigMap,
+	service *corev1.Service,
+	port int32,
+) error
+
+var exercise = grade.Exercise[answer]{
+	Learner:  SetPort,
+	Starter:  starter.SetPort,
+	Accepted: []answer{solution.SetPort, another.SetPort},
+	Rejected: []grade.Rejected[answer]{
+		{Name: "decides by the Service's name", Answer: byname.SetPort, Says: "no write"},
+		{Name: "decides by the owner's name", Answer: bytheownersname.SetPort, Says: "an earlier ConfigMap"},
+		{Name: "takes any owner", Answer: anyowner.SetPort, Says: "but is not its controller"},
+		{Name: "says nothing", Answer: saysnothing.SetPort, Says: "it returns: <nil>"},
+		{Name: "adopts", Answer: adopts.SetPort, Says: "that has no owner"},
+		{Name: "changes the store's object", Answer: changesthestore.SetPort, Says: "its port was 3306, and is"},
+	},
+	Grade: func(t *grade.T, setPort answer) {
+		config := testcluster.Config(t)
+		namespace := testcluster.Namespace(t, config)
+		services := typedcorev1.NewForConfigOrDie(config).Services(namespace)
+		recorded, writes := testkit.Writes(config)
+		learners := typedcorev1.NewForConfigOrDie(recorded).Services(namespace)
+
+		name := fmt.Sprintf("orders-%d", t.Rand.IntN(1000))
+		configMap := testkit.Must(typedcorev1.NewForConfigOrDie(config).ConfigMaps(namespace).Create(t.Context(),
+			&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}))(t)
+		ours := owner(configMap.Name, configMap.UID)
+		earlier := owner(configMap.Name, types.UID(fmt.Sprintf("%08x-0000-4000-8000-000000000000", t.Rand.Uint32())))
+		other := owner("billing", earlier.UID)
+		second := ours
+		second.Controller = nil
+		cases := []struct {
+			whose  string
+			owners []metav1.OwnerReference
+			write  bool
+		}{
+			{"that the ConfigMap controls", []metav1.OwnerReference{ours}, true},
+			{"that has no owner", nil, false},
+			{"of another ConfigMap", []metav1.OwnerReference{other}, false},
+			{"of an earlier ConfigMap with the same name", []metav1.OwnerReference{earlier}, false},
+			{"that the ConfigMap owns, but is not its controller", []metav1.OwnerReference{other, second}, false},
+		}
+		t.Rand.Shuffle(len(cases), func(i, j int) { cases[i], cases[j] = cases[j], cases[i] })
+
+		for _, c := range cases {
+			t.Doing("SetPort is called for a Service %s", c.whose)
+			service := testkit.Must(services.Create(t.Context(), &corev1.Service{
+				ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: c.owners, Finalizers: []string{"example.com/keep"}},
+				Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 3306}}},
+			}, metav1.CreateOptions{}))(t)
+			t.Cleanup(func() { remove(services, name) }) // also after a rejection: the namespace could not be deleted
+			stored := service.DeepCopy()
+			port := 1024 + t.Rand.Int32N(60000)
+			err := setPort(t.Context(), learners, configMap, stored, port)
+			sent := writes()
+			service = testkit.Must(services.Get(t.Context(), name, metav1.GetOptions{}))(t)
+			switch {
+			case !c.write && len(sent) > 0:
+				t.Reject("no write: this is a Service "+c.whose, "it sends "+strings.Join(sent, ", "),
+					`metav1.OwnerReference; the section "Break it" of the chapter, "Name conflict"`)
+			case !c.write && (err == nil || !strings.Contains(err.Error(), name)):
+				t.Reject(fmt.Sprintf("an error that names Service %s: it is one %s", name, c.whose),
+					fmt.Sprintf("it returns: %v", err), "fmt.Errorf")
+			case c.write && err != nil:
+				t.Reject("the port of a Service "+c.whose+" is set", fmt.Sprintf("it returns: %v", err), "ServiceInterface.Update")
+			case c.write && (len(service.Spec.Ports) != 1 || service.Spec.Ports[0].Port != port):
+				t.Reject(fmt.Sprintf("a Service %s has port %d", c.whose, port), fmt.Sprintf("its ports are %v", service.Spec.Ports),
+					"ServiceInterface.Update")
+			case c.write && stored.Spec.Ports[0].Port != 3306:
+				t.Reject("the Service from the store stays as it is",
+					fmt.Sprintf("its port was 3306, and is %d", stored.Spec.Ports[0].Port), "Service.DeepCopy")
+			case c.write && !apiequality.Semantic.DeepEqual(service.OwnerReferences, c.owners):
+				t.Reject("the owners stay", fmt.Sprintf("they are %v", service.OwnerReferences), "Service.OwnerReferences")
+			}
+			remove(services, name)
+		}
+	},
+}
+
+func owner(name string, uid types.UID) metav1.OwnerReference {
+	return metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: name, UID: uid, Controller: new(true)}
+}
+
+// remove deletes a Service, and the finalizer by which it was kept from the garbage collector.
+func remove(services typedcorev1.ServiceInterface, name string) {
+	ctx := context.Background() // it is called at the end, too
+	_, _ = services.Patch(ctx, name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+	_ = services.Delete(ctx, name, metav1.DeleteOptions{}) // the garbage collector may have deleted it
+}
+
+func TestExercise(t *testing.T) { exercise.Test(t) }
+
+func TestGrader(t *testing.T) { exercise.TestGrader(t) }

@@ -1,0 +1,132 @@
+package exercise
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	another "example.com/client-go-workbook/05-controller/exercises/03-nothing-differs/another"
+	appliesalways "example.com/client-go-workbook/05-controller/exercises/03-nothing-differs/attempts/applies-always"
+	comparesalllabels "example.com/client-go-workbook/05-controller/exercises/03-nothing-differs/attempts/compares-all-labels"
+	comparesthespec "example.com/client-go-workbook/05-controller/exercises/03-nothing-differs/attempts/compares-the-spec"
+	createsonly "example.com/client-go-workbook/05-controller/exercises/03-nothing-differs/attempts/creates-only"
+	writesthetime "example.com/client-go-workbook/05-controller/exercises/03-nothing-differs/attempts/writes-the-time"
+	solution "example.com/client-go-workbook/05-controller/exercises/03-nothing-differs/solution"
+	starter "example.com/client-go-workbook/05-controller/exercises/03-nothing-differs/starter"
+	"example.com/client-go-workbook/internal/grade"
+	"example.com/client-go-workbook/internal/testcluster"
+	"example.com/client-go-workbook/internal/testkit"
+)
+
+type answer = func(ctx context.Context, services typedcorev1.ServiceInterface, name, app string) error
+
+var exercise = grade.Exercise[answer]{
+	Learner:  EnsureService,
+	Starter:  starter.EnsureService,
+	Accepted: []answer{solution.EnsureService, another.EnsureService},
+	Rejected: []grade.Rejected[answer]{
+		{Name: "applies always", Answer: appliesalways.EnsureService, Says: "PATCH services/"},
+		{Name: "compares the whole spec", Answer: comparesthespec.EnsureService, Says: "PUT services/"},
+		{Name: "compares all labels", Answer: comparesalllabels.EnsureService, Says: "label team"},
+		{Name: "creates only", Answer: createsonly.EnsureService, Says: "selector is app=somebody"},
+		{Name: "writes the time", Answer: writesthetime.EnsureService, Says: "PUT services/"},
+	},
+	Grade: func(t *grade.T, ensureService answer) {
+		config := testcluster.Config(t)
+		namespace := testcluster.Namespace(t, config)
+		recorded, writes := testkit.Writes(config)
+		s := state{
+			T:        t,
+			services: typedcorev1.NewForConfigOrDie(config).Services(namespace),
+			name:     fmt.Sprintf("orders-%d", t.Rand.IntN(1000)),
+			app:      fmt.Sprintf("orders-%d", t.Rand.IntN(1000)),
+		}
+		learners := typedcorev1.NewForConfigOrDie(recorded).Services(namespace)
+		ensure := func(after string) []string {
+			t.Doing("EnsureService is called after %s", after)
+			if err := ensureService(t.Context(), learners, s.name, s.app); err != nil {
+				t.Reject("EnsureService returns nil after "+after, fmt.Sprintf("it returns: %v", err), "ServiceInterface")
+			}
+			s.check(after)
+			return writes()
+		}
+		quiet := func(after string) {
+			if sent := ensure(after); len(sent) > 0 {
+				t.Reject("no write after "+after+": nothing of yours differs", "it sends "+strings.Join(sent, ", "),
+					`what has the server filled in? the section "It writes only what differs" of the chapter`)
+			}
+		}
+		ensure("nothing: there is no Service")
+		quiet("its own write")
+		s.patch(fmt.Sprintf(`{"metadata":{"labels":{"team":%q}}}`, s.app))
+		s.team = s.app
+		quiet("somebody has added the label team")
+		s.patch(`{"spec":{"selector":{"app":"somebody"}}}`)
+		ensure("somebody has changed the selector")
+		quiet("its own repair")
+		s.patch(`{"metadata":{"labels":{"workbook/database":null}}}`)
+		ensure("somebody has removed the label workbook/database")
+		s.app += "b"
+		ensure("the app is another")
+		quiet("its own change")
+	},
+}
+
+// state is what the server should hold.
+type state struct {
+	*grade.T
+	services        typedcorev1.ServiceInterface
+	name, app, team string
+}
+
+// patch changes the Service as somebody else does.
+func (s *state) patch(patch string) {
+	options := metav1.PatchOptions{FieldManager: "somebody"}
+	testkit.Must(s.services.Patch(s.Context(), s.name, types.MergePatchType, []byte(patch), options))(s)
+}
+
+// check compares the Service that the server holds with what it should be.
+func (s *state) check(after string) {
+	service, err := s.services.Get(s.Context(), s.name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		s.Reject("the server has Service "+s.name, "it has none", "ServiceInterface.Create")
+	}
+	testkit.Must(service, err)(s)
+	for _, field := range []struct{ name, want, got string }{
+		{"the label workbook/database", "true", service.Labels["workbook/database"]},
+		{"the label team, which is somebody else's,", s.team, service.Labels["team"]},
+		{"the selector", "app=" + s.app, metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: service.Spec.Selector})},
+		{"the port", "3306", ports(service)},
+	} {
+		if field.want != field.got {
+			s.Reject(fmt.Sprintf("after %s, %s is %s", after, field.name, field.want),
+				fmt.Sprintf("%s is %s", field.name, orNone(field.got)), "which fields do you write, and which of them are yours?")
+		}
+	}
+}
+
+func ports(service *corev1.Service) string {
+	var ports []string
+	for _, port := range service.Spec.Ports {
+		ports = append(ports, fmt.Sprint(port.Port))
+	}
+	return strings.Join(ports, ", ")
+}
+
+func orNone(value string) string {
+	if value == "" {
+		return "not there"
+	}
+	return value
+}
+
+func TestExercise(t *testing.T) { exercise.Test(t) }
+
+func TestGrader(t *testing.T) { exercise.TestGrader(t) }

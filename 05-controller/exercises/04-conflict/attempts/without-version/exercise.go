@@ -1,0 +1,27 @@
+// A wrong answer: without a resourceVersion there is no conflict, and the other increment is lost.
+
+package exercise
+
+import (
+	"context"
+	"strconv"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+)
+
+// Increment adds one to the number under the key count of a ConfigMap.
+func Increment(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string) error {
+	configMap, err := configMaps.Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	count, err := strconv.Atoi(configMap.Data["count"])
+	if err != nil {
+		return err
+	}
+	configMap.Data["count"] = strconv.Itoa(count + 1)
+	configMap.ResourceVersion = ""
+	_, err = configMaps.Update(ctx, configMap, metav1.UpdateOptions{})
+	return err
+}

@@ -1,0 +1,27 @@
+// A wrong answer: each call is another manager, and none removes what another has set.
+
+package exercise
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+)
+
+// ApplySettings lets a ConfigMap have these settings in its data. What an earlier call has set, and this one does not, is
+// removed. Keys of others stay.
+func ApplySettings(
+	ctx context.Context,
+	configMaps typedcorev1.ConfigMapInterface,
+	namespace, name string,
+	settings map[string]string,
+) error {
+	configMap := corev1ac.ConfigMap(name, namespace).WithData(settings)
+	manager := fmt.Sprintf("workbook-%d", time.Now().UnixNano())
+	_, err := configMaps.Apply(ctx, configMap, metav1.ApplyOptions{FieldManager: manager, Force: true})
+	return err
+}

@@ -1,0 +1,33 @@
+// A wrong answer: the Event comes before the write, which can fail.
+
+package exercise
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/record"
+)
+
+// NewSync returns a function that syncs a ConfigMap, by ensure, and records Events for it.
+func NewSync(
+	recorder record.EventRecorder,
+	ensure func(ctx context.Context, configMap *corev1.ConfigMap) (bool, error),
+) func(ctx context.Context, configMap *corev1.ConfigMap) error {
+	reported := map[types.UID]string{}
+	return func(ctx context.Context, configMap *corev1.ConfigMap) error {
+		recorder.Event(configMap, corev1.EventTypeNormal, "Updated", "the database is as the ConfigMap says")
+		_, err := ensure(ctx, configMap)
+		if apierrors.IsInvalid(err) {
+			if reported[configMap.UID] != err.Error() {
+				reported[configMap.UID] = err.Error()
+				recorder.Event(configMap, corev1.EventTypeWarning, "Invalid", err.Error())
+			}
+			return nil
+		}
+		delete(reported, configMap.UID)
+		return err
+	}
+}

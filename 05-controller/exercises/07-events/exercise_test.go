@@ -1,0 +1,141 @@
+package exercise
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/client-go/tools/record"
+
+	another "example.com/client-go-workbook/05-controller/exercises/07-events/another"
+	ateachretry "example.com/client-go-workbook/05-controller/exercises/07-events/attempts/at-each-retry"
+	ateachsync "example.com/client-go-workbook/05-controller/exercises/07-events/attempts/at-each-sync"
+	beforethewrite "example.com/client-go-workbook/05-controller/exercises/07-events/attempts/before-the-write"
+	onceforever "example.com/client-go-workbook/05-controller/exercises/07-events/attempts/once-for-ever"
+	onememoryforall "example.com/client-go-workbook/05-controller/exercises/07-events/attempts/one-memory-for-all"
+	solution "example.com/client-go-workbook/05-controller/exercises/07-events/solution"
+	starter "example.com/client-go-workbook/05-controller/exercises/07-events/starter"
+	"example.com/client-go-workbook/internal/grade"
+)
+
+type answer = func(
+	recorder record.EventRecorder,
+	ensure func(ctx context.Context, configMap *corev1.ConfigMap) (bool, error),
+) func(ctx context.Context, configMap *corev1.ConfigMap) error
+
+var exercise = grade.Exercise[answer]{
+	Learner:  NewSync,
+	Starter:  starter.NewSync,
+	Accepted: []answer{solution.NewSync, another.NewSync},
+	Rejected: []grade.Rejected[answer]{
+		{Name: "at each sync", Answer: ateachsync.NewSync, Says: "nothing differs"},
+		{Name: "before the write", Answer: beforethewrite.NewSync, Says: "no Event, after a conflict"},
+		{Name: "at each retry", Answer: ateachretry.NewSync, Says: "expected  no Event"},
+		{Name: "once for ever", Answer: onceforever.NewSync, Says: "the same mistake again, after a success"},
+		{Name: "one memory for all", Answer: onememoryforall.NewSync, Says: "the same mistake in another ConfigMap"},
+	},
+	Grade: func(t *grade.T, newSync answer) {
+		name := fmt.Sprintf("orders-%d", t.Rand.IntN(1000))
+		orders, billing := newConfigMap(name), newConfigMap(name+"-billing")
+		wrong, worse := invalid(fmt.Sprint("mistake ", t.Rand.IntN(1000))), invalid(fmt.Sprint("mistake ", 1000+t.Rand.IntN(1000)))
+		conflict := apierrors.NewConflict(corev1.Resource("services"), name, errors.New("it has changed"))
+		down := fmt.Errorf("the server is down: %d", t.Rand.IntN(1000))
+
+		var s script
+		recorder := &recorder{}
+		sync := newSync(recorder, func(context.Context, *corev1.ConfigMap) (bool, error) { return s.wrote, s.err })
+		for _, s = range []script{
+			{"a write", orders, true, nil, "Normal Updated"},
+			{"a conflict", orders, false, conflict, ""},
+			{"another error", orders, false, down, ""},
+			{"a write after that", orders, true, nil, "Normal Updated"},
+			{"a sync in which nothing differs", orders, false, nil, ""},
+			{"one more such sync", orders, false, nil, ""},
+			{"a mistake", orders, false, wrong, "Warning Invalid"},
+			{"the same mistake at the next sync", orders, false, wrong, ""},
+			{"a conflict meanwhile", orders, false, conflict, ""},
+			{"the same mistake after the conflict", orders, false, wrong, ""},
+			{"the same mistake in another ConfigMap", billing, false, wrong, "Warning Invalid"},
+			{"the mistake in the first one, still", orders, false, wrong, ""},
+			{"another mistake", orders, false, worse, "Warning Invalid"},
+			{"a success", orders, false, nil, ""},
+			{"the same mistake again, after a success", orders, false, worse, "Warning Invalid"},
+		} {
+			t.Doing("sync is called: %s", s.what)
+			recorder.events, recorder.about = nil, nil
+			err := sync(t.Context(), s.configMap)
+			got := strings.Join(recorder.events, ", ")
+			if want := s.event; want != got {
+				if want == "" {
+					want = "no Event"
+				}
+				if got == "" {
+					got = "none"
+				}
+				t.Reject(fmt.Sprintf("%s, after %s", want, s.what), "recorded: "+got,
+					`the table of the task; the section "See it" of the chapter, "It repairs drift"`)
+			}
+			if about, err := apimeta.Accessor(recorder.about); err == nil && about.GetUID() != s.configMap.UID {
+				t.Reject("the Event is about ConfigMap "+s.configMap.Name, "it is about "+about.GetName(), "EventRecorder.Event")
+			}
+			if apierrors.IsInvalid(s.err) || s.err == nil {
+				if err != nil {
+					t.Reject("sync returns nil after "+s.what, fmt.Sprintf("it returns: %v", err), "would a retry help?")
+				}
+			} else if !errors.Is(err, s.err) {
+				t.Reject("sync returns the error after "+s.what, fmt.Sprintf("it returns: %v", err),
+					"what does the queue need to try again?")
+			}
+		}
+	},
+}
+
+// script is one sync: what ensure returns, and which Event must be recorded.
+type script struct {
+	what      string
+	configMap *corev1.ConfigMap
+	wrote     bool
+	err       error
+	event     string
+}
+
+func newConfigMap(name string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "databases", Name: name, UID: types.UID("uid-of-" + name)}}
+}
+
+func invalid(mistake string) error {
+	return apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Service").GroupKind(), "database",
+		field.ErrorList{field.Invalid(field.NewPath("spec", "ports"), mistake, "not a number")})
+}
+
+// recorder keeps the type and reason of each Event, and what the last one is about.
+type recorder struct {
+	events []string
+	about  runtime.Object
+}
+
+func (r *recorder) Event(object runtime.Object, eventType, reason, _ string) {
+	r.events = append(r.events, eventType+" "+reason)
+	r.about = object
+}
+
+func (r *recorder) Eventf(object runtime.Object, eventType, reason, _ string, _ ...any) {
+	r.Event(object, eventType, reason, "")
+}
+
+func (r *recorder) AnnotatedEventf(object runtime.Object, _ map[string]string, eventType, reason, _ string, _ ...any) {
+	r.Event(object, eventType, reason, "")
+}
+
+func TestExercise(t *testing.T) { exercise.Test(t) }
+
+func TestGrader(t *testing.T) { exercise.TestGrader(t) }

@@ -1,0 +1,213 @@
+package exercise
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	another "example.com/client-go-workbook/05-controller/exercises/08-finalizer/another"
+	addswhiledeleting "example.com/client-go-workbook/05-controller/exercises/08-finalizer/attempts/adds-while-deleting"
+	createsfirst "example.com/client-go-workbook/05-controller/exercises/08-finalizer/attempts/creates-first"
+	ignorestheerror "example.com/client-go-workbook/05-controller/exercises/08-finalizer/attempts/ignores-the-error"
+	removesallfinalizers "example.com/client-go-workbook/05-controller/exercises/08-finalizer/attempts/removes-all-finalizers"
+	removesthefinalizerfirst "example.com/client-go-workbook/05-controller/exercises/08-finalizer/attempts/removes-the-finalizer-first"
+	solution "example.com/client-go-workbook/05-controller/exercises/08-finalizer/solution"
+	starter "example.com/client-go-workbook/05-controller/exercises/08-finalizer/starter"
+	"example.com/client-go-workbook/internal/grade"
+	"example.com/client-go-workbook/internal/testcluster"
+	"example.com/client-go-workbook/internal/testkit"
+)
+
+type answer = func(
+	ctx context.Context,
+	configMaps typedcorev1.ConfigMapInterface,
+	name string,
+	create, remove func(ctx context.Context, bucket string) error,
+) error
+
+var exercise = grade.Exercise[answer]{
+	Learner:  Sync,
+	Starter:  starter.Sync,
+	Accepted: []answer{solution.Sync, another.Sync},
+	Rejected: []grade.Rejected[answer]{
+		{Name: "creates the bucket first", Answer: createsfirst.Sync, Says: "before the bucket is created"},
+		{Name: "removes the finalizer first", Answer: removesthefinalizerfirst.Sync, Says: "while the bucket is being removed"},
+		{Name: "ignores the error", Answer: ignorestheerror.Sync, Says: "it returns: <nil>"},
+		{Name: "removes all finalizers", Answer: removesallfinalizers.Sync, Says: "finalizer of somebody else"},
+		{Name: "adds while deleting", Answer: addswhiledeleting.Sync, Says: "no new finalizers can be added"},
+	},
+	Grade: func(t *grade.T, sync answer) {
+		config := testcluster.Config(t)
+		g := &grader{
+			T:          t,
+			configMaps: typedcorev1.NewForConfigOrDie(config).ConfigMaps(testcluster.Namespace(t, config)),
+			name:       fmt.Sprintf("orders-%d", t.Rand.IntN(1000)),
+			sync:       sync,
+			buckets:    map[string]bool{},
+		}
+
+		g.create(g.name)
+		g.fails = true
+		g.expect("the bucket cannot be created", true)
+		g.fails = false
+		g.expect("the bucket can be created now", false)
+		if !g.buckets[g.name] {
+			t.Reject("there is a bucket "+g.name, "create was not called for it, or not with this name", "the parameter create of Sync")
+		}
+		g.expect("the bucket is there", false)
+
+		g.delete(g.name)
+		g.fails = true
+		g.expect("the ConfigMap is being deleted, and the bucket cannot be removed", true)
+		if len(g.ours()) == 0 {
+			t.Reject("the finalizer stays as long as the bucket is there", g.finalizers(), "the error that remove returns")
+		}
+		g.fails = false
+		g.expect("the ConfigMap is being deleted, and the bucket can be removed", false)
+		if g.buckets[g.name] {
+			t.Reject("bucket "+g.name+" is removed", "it is still there", "the parameter remove of Sync")
+		}
+		if ours := g.ours(); len(ours) > 0 {
+			t.Reject("the finalizer is gone after the bucket", g.finalizers(), "ObjectMeta.Finalizers, and an update")
+		}
+		g.expect("the bucket is gone, and the finalizer of somebody else still keeps the ConfigMap", false)
+		g.release(g.name)
+		g.expect("the ConfigMap is gone", false)
+		if _, err := g.configMaps.Get(t.Context(), g.name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			t.Reject("the ConfigMap is gone when its last finalizer is", g.finalizers(), "ObjectMeta.Finalizers")
+		}
+
+		g.name += "-late"
+		g.create(g.name)
+		g.delete(g.name)
+		g.expect("the ConfigMap was deleted before the first sync", false)
+		g.release(g.name)
+	},
+}
+
+// others is the finalizer of somebody else.
+const others = "example.com/others"
+
+type grader struct {
+	*grade.T
+	configMaps typedcorev1.ConfigMapInterface
+	name       string
+	sync       answer
+	buckets    map[string]bool
+	fails      bool   // create and remove fail
+	called     bool   // one of them was called
+	released   bool   // somebody else has removed its finalizer
+	expected   string // what was expected when create or remove was called too early or too late
+	seen       string
+}
+
+// createBucket is the answer's parameter create.
+func (g *grader) createBucket(_ context.Context, bucket string) error {
+	switch configMap := g.configMap(); {
+	case configMap == nil || configMap.DeletionTimestamp != nil:
+		g.expected, g.seen = "a ConfigMap that is being deleted, or is gone, gets no bucket", "create is called"
+	case len(g.ours()) == 0:
+		g.expected, g.seen = "the finalizer is on the server before the bucket is created", g.finalizers()
+	}
+	return g.set(bucket, true)
+}
+
+// removeBucket is the answer's parameter remove.
+func (g *grader) removeBucket(_ context.Context, bucket string) error {
+	switch configMap := g.configMap(); {
+	case configMap != nil && configMap.DeletionTimestamp == nil:
+		g.expected, g.seen = "the bucket stays while the ConfigMap is not being deleted", "remove is called"
+	case g.buckets[bucket] && len(g.ours()) == 0:
+		g.expected, g.seen = "the finalizer is on the server while the bucket is being removed", g.finalizers()
+	}
+	return g.set(bucket, false)
+}
+
+func (g *grader) set(bucket string, there bool) error {
+	g.called = true
+	if g.fails {
+		return fmt.Errorf("bucket %s: not now", bucket)
+	}
+	g.buckets[bucket] = there
+	return nil
+}
+
+// expect calls Sync, which must return an error or must not.
+func (g *grader) expect(when string, wantError bool) {
+	g.Doing("Sync is called, when %s", when)
+	err := g.sync(g.Context(), g.configMaps, g.name, g.createBucket, g.removeBucket)
+	if configMap := g.configMap(); err == nil && !g.called && configMap != nil && configMap.DeletionTimestamp == nil {
+		// It may have added the finalizer only: the event of this update brings the next sync.
+		err = g.sync(g.Context(), g.configMaps, g.name, g.createBucket, g.removeBucket)
+	}
+	g.called = false
+	if g.expected != "" {
+		g.Reject(g.expected, g.seen, "ObjectMeta.DeletionTimestamp, and the order of your calls")
+	}
+	if wantError != (err != nil) {
+		expected := map[bool]string{true: "an error", false: "nil"}[wantError]
+		g.Reject(fmt.Sprintf("Sync returns %s when %s", expected, when), fmt.Sprintf("it returns: %v", err), "ObjectMeta.DeletionTimestamp")
+	}
+	if configMap := g.configMap(); !g.released && (configMap == nil || !slices.Contains(configMap.Finalizers, others)) {
+		g.Reject("the finalizer of somebody else stays, when "+when, g.finalizers(), "ObjectMeta.Finalizers is a list")
+	}
+}
+
+// configMap returns what the server holds, or nil.
+func (g *grader) configMap() *corev1.ConfigMap {
+	configMap, err := g.configMaps.Get(g.Context(), g.name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return testkit.Must(configMap, err)(g)
+}
+
+// ours returns the finalizers that are not somebody else's.
+func (g *grader) ours() []string {
+	if configMap := g.configMap(); configMap != nil {
+		return slices.DeleteFunc(configMap.Finalizers, func(f string) bool { return f == others })
+	}
+	return nil
+}
+
+func (g *grader) finalizers() string {
+	if configMap := g.configMap(); configMap != nil {
+		return fmt.Sprintf("the ConfigMap's finalizers are %q", configMap.Finalizers)
+	}
+	return "the ConfigMap is gone"
+}
+
+func (g *grader) create(name string) {
+	g.released = false
+	testkit.Must(g.configMaps.Create(g.Context(), &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Finalizers: []string{others}},
+	}, metav1.CreateOptions{}))(g)
+	g.Cleanup(func() { // also after a rejection: the namespace could not be deleted
+		patch := `{"metadata":{"finalizers":null}}`
+		_, _ = g.configMaps.Patch(context.Background(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	})
+}
+
+func (g *grader) delete(name string) {
+	if err := g.configMaps.Delete(g.Context(), name, metav1.DeleteOptions{}); err != nil {
+		g.Fatal(err)
+	}
+}
+
+// release removes the finalizer of somebody else, and with it the ConfigMap.
+func (g *grader) release(name string) {
+	g.released = true
+	patch := `[{"op":"remove","path":"/metadata/finalizers/0"}]`
+	testkit.Must(g.configMaps.Patch(g.Context(), name, types.JSONPatchType, []byte(patch), metav1.PatchOptions{}))(g)
+}
+
+func TestExercise(t *testing.T) { exercise.Test(t) }
+
+func TestGrader(t *testing.T) { exercise.TestGrader(t) }
