@@ -6,6 +6,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,6 +23,11 @@ var manifest []byte
 
 // Install puts the CRD on the cluster, or brings it up to date, and waits until objects of it can be listed.
 func Install(ctx context.Context, config *rest.Config) error {
+	return InstallManifest(ctx, config, manifest)
+}
+
+// InstallManifest is [Install] for any CRD. Of several versions it waits for the first.
+func InstallManifest(ctx context.Context, config *rest.Config, manifest []byte) error {
 	definition := &unstructured.Unstructured{}
 	if err := yaml.UnmarshalStrict(manifest, &definition.Object); err != nil {
 		return err
@@ -36,7 +42,13 @@ func Install(ctx context.Context, config *rest.Config) error {
 	if _, err := definitions.Apply(ctx, definition.GetName(), definition, options); err != nil {
 		return err
 	}
-	objects := client.Resource(schema.GroupVersionResource{Group: "coolops.cn", Version: "v1alpha1", Resource: "databasemanagers"})
+	plural, group, _ := strings.Cut(definition.GetName(), ".") // a CRD's name is always that
+	versions, _, err := unstructured.NestedSlice(definition.Object, "spec", "versions")
+	if err != nil {
+		return err
+	}
+	version, _ := versions[0].(map[string]any)["name"].(string)
+	objects := client.Resource(schema.GroupVersionResource{Group: group, Version: version, Resource: plural})
 	// The condition Established comes a moment before the first request that is answered. So this makes requests until one is answered.
 	var last error
 	err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
