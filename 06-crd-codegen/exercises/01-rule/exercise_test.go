@@ -1,0 +1,196 @@
+package exercise
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+
+	"example.com/client-go-workbook/06-crd-codegen/crd"
+	another "example.com/client-go-workbook/06-crd-codegen/exercises/01-rule/another"
+	create "example.com/client-go-workbook/06-crd-codegen/exercises/01-rule/attempts/create"
+	has "example.com/client-go-workbook/06-crd-codegen/exercises/01-rule/attempts/has"
+	names "example.com/client-go-workbook/06-crd-codegen/exercises/01-rule/attempts/names"
+	remove "example.com/client-go-workbook/06-crd-codegen/exercises/01-rule/attempts/remove"
+	solution "example.com/client-go-workbook/06-crd-codegen/exercises/01-rule/solution"
+	starter "example.com/client-go-workbook/06-crd-codegen/exercises/01-rule/starter"
+	"example.com/client-go-workbook/internal/grade"
+	"example.com/client-go-workbook/internal/owngroup"
+	"example.com/client-go-workbook/internal/testcluster"
+)
+
+type answer = map[string]string
+
+var exercise = grade.Exercise[answer]{
+	Learner:  Rules,
+	Starter:  starter.Rules,
+	Accepted: []answer{solution.Rules, another.Rules},
+	Rejected: []grade.Rejected[answer]{
+		{Name: "reads a field that can be missing", Answer: has.Rules, Says: "no such key: volumeSize"},
+		{Name: "one rule with oldSelf for all", Answer: create.Rules, Says: "when the object is created"},
+		{Name: "volumeSize can be removed", Answer: remove.Rules, Says: "without volumeSize, is rejected"},
+		{Name: "a name that CEL does not know", Answer: names.Rules, Says: "undeclared reference to 'old'"},
+	},
+	Grade: gradeRules,
+}
+
+func TestExercise(t *testing.T) { exercise.Test(t) }
+func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+
+// spec is a spec; a volumeSize of 0 is left out.
+type spec struct {
+	Engine      string `json:"engine"`
+	MinReplicas int    `json:"minReplicas"`
+	MaxReplicas int    `json:"maxReplicas"`
+	VolumeSize  int    `json:"volumeSize,omitempty"`
+}
+
+func gradeRules(t *grade.T, rules answer) {
+	config := owngroup.Config(t, testcluster.Config(t))
+	t.Doing("the API server serves a CRD with the rules")
+	if err := crd.InstallManifest(t.Context(), config, manifest(t, rules)); apierrors.IsInvalid(err) {
+		_, problem, _ := strings.Cut(err.Error(), "ERROR: ")
+		if problem == "" {
+			problem = err.Error()
+		}
+		t.Reject("the API server accepts the rules", firstLine(problem),
+			"in a rule there are self, oldSelf and their fields, and no others")
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	caches := dynamic.NewForConfigOrDie(config).Resource(schema.GroupVersionResource{
+		Group: "coolops.cn", Version: "v1", Resource: "caches"})
+
+	low, size := 2+t.Rand.IntN(5), 10+t.Rand.IntN(50)
+	some := spec{"redis", low, low + 1 + t.Rand.IntN(5), 0}
+	with := func(change func(s *spec)) spec { s := some; change(&s); return s }
+	sized := func(size int) spec { return with(func(s *spec) { s.VolumeSize = size }) }
+	wrong := with(func(s *spec) { s.MaxReplicas = low - 1 })
+	for _, test := range []struct {
+		before, after spec // before is empty if the object is created
+		what          string
+		accepted      bool
+	}{
+		{spec{}, some, "", true},
+		{spec{}, sized(size), "", true},
+		{spec{}, with(func(s *spec) { s.MaxReplicas = low }), "", true},
+		{spec{}, wrong, "", false},
+		{some, wrong, "", false},
+		{some, with(func(s *spec) { s.MaxReplicas += 3 }), "", true},
+		{some, with(func(s *spec) { s.Engine = "valkey" }), "", false},
+		{sized(size), sized(size), ", unchanged,", true},
+		{some, sized(size), ", with a new volumeSize,", true},
+		{sized(size), sized(size + 5), ", with a greater volumeSize,", true},
+		{sized(size), sized(size - 1), ", with a smaller volumeSize,", false},
+		{sized(size), some, ", without volumeSize,", false},
+	} {
+		var err error
+		when := "when the object is created"
+		if test.before == (spec{}) {
+			_, err = caches.Create(t.Context(), object(t, test.after), metav1.CreateOptions{DryRun: []string{"All"}})
+		} else {
+			when = "when it was " + text(t, test.before)
+			existing, createErr := caches.Create(t.Context(), object(t, test.before), metav1.CreateOptions{})
+			if createErr != nil {
+				t.Reject(text(t, test.before)+" is accepted when the object is created", firstLine(createErr.Error()), lookAt(createErr))
+			}
+			changed := object(t, test.after)
+			changed.SetName(existing.GetName())
+			changed.SetResourceVersion(existing.GetResourceVersion())
+			_, err = caches.Update(t.Context(), changed, metav1.UpdateOptions{})
+		}
+		what := text(t, test.after) + test.what
+		switch {
+		case err != nil && !apierrors.IsInvalid(err):
+			t.Fatal(err)
+		case test.accepted && err != nil:
+			t.Reject(what+" is accepted "+when, firstLine(err.Error()), lookAt(err))
+		case !test.accepted && err == nil:
+			look := "which of the rules is about these fields, and what is it for these values?"
+			if test.before == (spec{}) && strings.Contains(fmt.Sprint(rules), "oldSelf") {
+				look = "a rule with oldSelf in it is checked on updates only"
+			}
+			t.Reject(what+" is rejected "+when, "the API server has accepted it", look)
+		}
+	}
+}
+
+// lookAt says where to look for the rule that has rejected too much.
+func lookAt(err error) string {
+	if strings.Contains(err.Error(), "no such key") {
+		return "a rule that reads a missing field is an error: has() can be asked first"
+	}
+	return "which of the rules is about these fields, and what is it for these values?"
+}
+
+func firstLine(text string) string {
+	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
+	return text
+}
+
+func text(t *grade.T, s spec) string {
+	data, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.ReplaceAll(string(data), `"`, "")
+}
+
+func object(t *grade.T, s spec) *unstructured.Unstructured {
+	data, err := json.Marshal(map[string]any{
+		"apiVersion": "coolops.cn/v1", "kind": "Cache", "metadata": map[string]any{"generateName": "cache-"}, "spec": s})
+	o := &unstructured.Unstructured{}
+	if err == nil {
+		err = json.Unmarshal(data, &o.Object)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// manifest is a CRD with these rules of its spec.
+func manifest(t *grade.T, rules answer) []byte {
+	var validations []map[string]any
+	for _, rule := range slices.Sorted(maps.Keys(rules)) {
+		validations = append(validations, map[string]any{"rule": rule, "message": rules[rule]})
+	}
+	data, err := json.Marshal(validations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Appendf(nil, `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: caches.coolops.cn}
+spec:
+  group: coolops.cn
+  names: {kind: Cache, plural: caches}
+  scope: Cluster
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            required: [engine, minReplicas, maxReplicas]
+            properties:
+              engine: {type: string}
+              minReplicas: {type: integer}
+              maxReplicas: {type: integer}
+              volumeSize: {type: integer}
+            x-kubernetes-validations: %s
+`, data)
+}

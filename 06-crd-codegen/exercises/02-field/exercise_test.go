@@ -1,0 +1,127 @@
+package exercise
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+
+	"example.com/client-go-workbook/06-crd-codegen/crd"
+	another "example.com/client-go-workbook/06-crd-codegen/exercises/02-field/another"
+	list "example.com/client-go-workbook/06-crd-codegen/exercises/02-field/attempts/list"
+	required "example.com/client-go-workbook/06-crd-codegen/exercises/02-field/attempts/required"
+	space "example.com/client-go-workbook/06-crd-codegen/exercises/02-field/attempts/space"
+	tag "example.com/client-go-workbook/06-crd-codegen/exercises/02-field/attempts/tag"
+	solution "example.com/client-go-workbook/06-crd-codegen/exercises/02-field/solution"
+	starter "example.com/client-go-workbook/06-crd-codegen/exercises/02-field/starter"
+	"example.com/client-go-workbook/internal/grade"
+	"example.com/client-go-workbook/internal/owngroup"
+	"example.com/client-go-workbook/internal/testcluster"
+)
+
+// exercise has a value of each type: its package is what controller-gen reads.
+var exercise = grade.Exercise[any]{
+	Learner:  Cache{},
+	Starter:  starter.Cache{},
+	Accepted: []any{solution.Cache{}, another.Cache{}},
+	Rejected: []grade.Rejected[any]{
+		{Name: "the fields are required", Answer: required.Cache{}, Says: "Required value"},
+		{Name: "a blank after the plus sign", Answer: space.Cache{}, Says: "a spec with [port:1023] is rejected"},
+		{Name: "no json tag", Answer: tag.Cache{}, Says: "without JSON tag"},
+		{Name: "the same zone twice", Answer: list.Cache{}, Says: "zones:[a-"},
+	},
+	Grade: gradeField,
+}
+
+func TestExercise(t *testing.T) { exercise.Test(t) }
+func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+
+func gradeField(t *grade.T, cache any) {
+	t.Doing("controller-gen to print the CRD")
+	generate := exec.CommandContext(t.Context(), "go", "tool", "controller-gen", "crd", "paths="+reflect.TypeOf(cache).PkgPath(),
+		"output:stdout")
+	var stderr bytes.Buffer
+	generate.Stderr = &stderr
+	manifest, err := generate.Output()
+	if err != nil {
+		problem, _, _ := strings.Cut(stderr.String(), "\n")
+		t.Reject("controller-gen prints a CRD", regexp.MustCompile(`^\S*/`).ReplaceAllString(problem, ""),
+			"the line that it names; go tool controller-gen crd -ww lists all markers")
+	}
+	config := owngroup.Config(t, testcluster.Config(t))
+	t.Doing("the API server serves the CRD")
+	if err := crd.InstallManifest(t.Context(), config, manifest); apierrors.IsInvalid(err) {
+		t.Reject("the API server accepts the CRD", err.Error(), "the markers")
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	caches := dynamic.NewForConfigOrDie(config).Resource(schema.GroupVersionResource{
+		Group: "coolops.cn", Version: "v1alpha1", Resource: "caches"})
+
+	port, zone := 1024+t.Rand.IntN(60000), fmt.Sprintf("a-%d", t.Rand.IntN(1000))
+	for _, test := range []struct {
+		spec     map[string]any
+		accepted bool
+	}{
+		{map[string]any{}, true},
+		{map[string]any{"port": port, "eviction": "LFU", "zones": []any{zone, "b", "c"}}, true},
+		{map[string]any{"port": 1024, "eviction": "LRU", "zones": []any{zone}}, true},
+		{map[string]any{"port": 65535, "eviction": "Random"}, true},
+		{map[string]any{"port": 1023}, false},
+		{map[string]any{"port": 65536}, false},
+		{map[string]any{"port": fmt.Sprint(port)}, false},
+		{map[string]any{"eviction": "lru"}, false},
+		{map[string]any{"eviction": ""}, false},
+		{map[string]any{"zones": []any{zone, zone}}, false},
+		{map[string]any{"zones": []any{zone, "b", "c", "d"}}, false},
+	} {
+		sent := fmt.Sprintf("a spec with %s", strings.TrimPrefix(fmt.Sprint(test.spec), "map"))
+		test.spec["megabytes"] = 64
+		created, err := caches.Create(t.Context(), object(t, test.spec), metav1.CreateOptions{DryRun: []string{"All"}})
+		switch {
+		case err != nil && !apierrors.IsInvalid(err):
+			t.Fatal(err)
+		case test.accepted && err != nil:
+			t.Reject(sent+" is accepted", strings.ReplaceAll(err.Error(), "\n", ""), "the markers of that field, and its json tag")
+		case !test.accepted && err == nil:
+			t.Reject(sent+" is rejected", "the API server has accepted it",
+				"the markers: README.md of the chapter, From a marker to a rule")
+		case test.accepted:
+			if test.spec["port"] == nil {
+				test.spec["port"] = 6379
+			}
+			spec, want := text(t, created.Object["spec"]), text(t, test.spec)
+			if spec != want {
+				t.Reject("the server stores "+want, spec, "the names in the json tags, and the default")
+			}
+		}
+	}
+}
+
+func object(t *grade.T, spec map[string]any) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{}
+	if err := json.Unmarshal([]byte(text(t, map[string]any{
+		"apiVersion": "coolops.cn/v1alpha1", "kind": "Cache", "metadata": map[string]any{"generateName": "cache-"}, "spec": spec,
+	})), &o.Object); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func text(t *grade.T, value any) string {
+	data, err := json.Marshal(value) // the keys of a map are sorted
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}

@@ -1,0 +1,116 @@
+package exercise
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	another "example.com/client-go-workbook/06-crd-codegen/exercises/03-status/another"
+	always "example.com/client-go-workbook/06-crd-codegen/exercises/03-status/attempts/always"
+	blank "example.com/client-go-workbook/06-crd-codegen/exercises/03-status/attempts/blank"
+	fresh "example.com/client-go-workbook/06-crd-codegen/exercises/03-status/attempts/fresh"
+	shared "example.com/client-go-workbook/06-crd-codegen/exercises/03-status/attempts/shared"
+	update "example.com/client-go-workbook/06-crd-codegen/exercises/03-status/attempts/update"
+	solution "example.com/client-go-workbook/06-crd-codegen/exercises/03-status/solution"
+	starter "example.com/client-go-workbook/06-crd-codegen/exercises/03-status/starter"
+	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
+	dbclient "example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned/typed/databasemanager/v1alpha1"
+	"example.com/client-go-workbook/internal/grade"
+	"example.com/client-go-workbook/internal/owngroup"
+	"example.com/client-go-workbook/internal/testkit"
+)
+
+type answer = func(ctx context.Context, databases dbclient.DatabaseManagerInterface, d *dbv1alpha1.DatabaseManager, available int32) error
+
+var exercise = grade.Exercise[answer]{
+	Learner:  WriteStatus,
+	Starter:  starter.WriteStatus,
+	Accepted: []answer{solution.WriteStatus, another.WriteStatus},
+	Rejected: []grade.Rejected[answer]{
+		{Name: "Update instead of UpdateStatus", Answer: update.WriteStatus, Says: "with a status subresource, Update drops the status"},
+		{Name: "says that a spec it has not read is processed", Answer: fresh.WriteStatus, Says: "observedGeneration is at most 1"},
+		{Name: "writes though nothing differs", Answer: always.WriteStatus, Says: "no request that writes"},
+		{Name: "a new status without the conditions", Answer: blank.WriteStatus, Says: "the conditions stay"},
+		{Name: "changes the store's object", Answer: shared.WriteStatus, Says: "the object that you were given stays as it is"},
+	},
+	Grade: gradeStatus,
+}
+
+func TestExercise(t *testing.T) { exercise.Test(t) }
+func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+
+func gradeStatus(t *grade.T, writeStatus answer) {
+	config, namespace := owngroup.Start(t)
+	databases := dbclient.NewForConfigOrDie(config).DatabaseManagers(namespace)
+	recorded, writes := testkit.Writes(config)
+	counted := dbclient.NewForConfigOrDie(recorded).DatabaseManagers(namespace)
+
+	// It has a status already: a condition, which another part of the controller has written.
+	d := &dbv1alpha1.DatabaseManager{
+		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("db-%d", t.Rand.IntN(1000))},
+		Spec:       dbv1alpha1.DatabaseManagerSpec{Dbtype: dbv1alpha1.MySQL, DeploymentName: "db", Replicas: new(int32(3))},
+	}
+	d = testkit.Must(databases.Create(t.Context(), d, metav1.CreateOptions{}))(t)
+	d.Status.Conditions = []metav1.Condition{{
+		Type: dbv1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: "PodsNotReady", LastTransitionTime: metav1.Now(),
+	}}
+	d = testkit.Must(databases.UpdateStatus(t.Context(), d, metav1.UpdateOptions{}))(t)
+
+	available := 1 + t.Rand.Int32N(3)
+	call := func(d *dbv1alpha1.DatabaseManager) (*dbv1alpha1.DatabaseManager, error) {
+		t.Helper()
+		before := d.DeepCopy()
+		err := writeStatus(t.Context(), counted, d, available)
+		if !apiequality.Semantic.DeepEqual(d, before) {
+			t.Reject("the object that you were given stays as it is", "it has changed",
+				"it belongs to the store, which others read: DeepCopy")
+		}
+		return testkit.Must(databases.Get(t.Context(), d.Name, metav1.GetOptions{}))(t), err
+	}
+
+	t.Doing("the first WriteStatus to return")
+	stored, err := call(d)
+	switch {
+	case err != nil:
+		t.Reject("WriteStatus returns no error", err.Error(), "which request was sent, and what does the server say about it?")
+	case stored.Status.AvailableReplicas != available || stored.Status.ObservedGeneration != 1:
+		look := "is a request sent?"
+		if len(writes()) > 0 {
+			look = "a request was sent: with a status subresource, Update drops the status without an error"
+		}
+		t.Reject(fmt.Sprintf("the server has availableReplicas %d and observedGeneration 1", available),
+			fmt.Sprintf("availableReplicas %d and observedGeneration %d", stored.Status.AvailableReplicas,
+				stored.Status.ObservedGeneration), look)
+	case len(stored.Status.Conditions) != 1:
+		t.Reject("the conditions stay", "they are gone", "UpdateStatus writes the status as a whole: begin with the one that is there")
+	}
+
+	t.Doing("the second WriteStatus to return, with the same values")
+	writes()
+	_, err = call(stored)
+	if n := len(writes()); n > 0 || err != nil {
+		t.Reject("no request that writes, and no error, if nothing differs", fmt.Sprintf("%d such requests, error %v", n, err),
+			"each write is an event, and each event is another sync")
+	}
+
+	// The user changes the spec, and the sync does not know.
+	newer := stored.DeepCopy()
+	newer.Spec.Replicas = new(int32(5))
+	testkit.Must(databases.Update(t.Context(), newer, metav1.UpdateOptions{}))(t)
+	available += 1
+	t.Doing("the third WriteStatus to return, with an object that is out of date")
+	after, err := call(stored)
+	switch {
+	case after.Status.ObservedGeneration > 1:
+		t.Reject("observedGeneration is at most 1: the sync has read generation 1",
+			fmt.Sprintf("observedGeneration is %d, for a spec that no sync has read", after.Status.ObservedGeneration),
+			"of which object is the generation that you write?")
+	case *after.Spec.Replicas != 5:
+		t.Reject("the user's change of the spec stays", "it is undone", "which fields does your request have?")
+	case err == nil && after.Status.AvailableReplicas != available:
+		t.Reject("the status is written, or there is an error", "neither", "is the error of the request returned?")
+	}
+}

@@ -1,0 +1,33 @@
+package exercise
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// WithReady takes the time of each sync.
+func WithReady(conditions []metav1.Condition, generation int64, available, desired int32) []metav1.Condition {
+	ready := metav1.Condition{
+		Type:               "Ready",
+		Status:             metav1.ConditionTrue,
+		Reason:             "ReplicasReady",
+		Message:            fmt.Sprintf("%d of %d replicas are available", available, desired),
+		ObservedGeneration: generation,
+	}
+	switch {
+	case available >= desired:
+	case available == 0:
+		ready.Status, ready.Reason = metav1.ConditionFalse, "NoPods"
+	default:
+		ready.Status, ready.Reason = metav1.ConditionFalse, "PodsNotReady"
+	}
+	ready.LastTransitionTime = metav1.Now()
+	result := []metav1.Condition{ready}
+	for _, condition := range conditions {
+		if condition.Type != "Ready" {
+			result = append(result, condition)
+		}
+	}
+	return result
+}

@@ -1,0 +1,180 @@
+package exercise
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+
+	"example.com/client-go-workbook/06-crd-codegen/crd"
+	another "example.com/client-go-workbook/06-crd-codegen/exercises/05-scale/another"
+	dot "example.com/client-go-workbook/06-crd-codegen/exercises/05-scale/attempts/dot"
+	json "example.com/client-go-workbook/06-crd-codegen/exercises/05-scale/attempts/json"
+	missing "example.com/client-go-workbook/06-crd-codegen/exercises/05-scale/attempts/missing"
+	selector "example.com/client-go-workbook/06-crd-codegen/exercises/05-scale/attempts/selector"
+	solution "example.com/client-go-workbook/06-crd-codegen/exercises/05-scale/solution"
+	starter "example.com/client-go-workbook/06-crd-codegen/exercises/05-scale/starter"
+	"example.com/client-go-workbook/internal/grade"
+	"example.com/client-go-workbook/internal/owngroup"
+	"example.com/client-go-workbook/internal/testcluster"
+	"example.com/client-go-workbook/internal/testkit"
+)
+
+// answer is what exercise.go has.
+type answer struct {
+	spec, status, selectorPath string
+	selector                   func(labels map[string]string) string
+}
+
+var exercise = grade.Exercise[answer]{
+	Learner: answer{SpecReplicasPath, StatusReplicasPath, LabelSelectorPath, Selector},
+	Starter: answer{starter.SpecReplicasPath, starter.StatusReplicasPath, starter.LabelSelectorPath, starter.Selector},
+	Accepted: []answer{
+		{solution.SpecReplicasPath, solution.StatusReplicasPath, solution.LabelSelectorPath, solution.Selector},
+		{another.SpecReplicasPath, another.StatusReplicasPath, another.LabelSelectorPath, another.Selector},
+	},
+	Rejected: []grade.Rejected[answer]{
+		{Name: "paths without a dot at the beginning", Says: "must be a simple json path starting with .",
+			Answer: answer{dot.SpecReplicasPath, dot.StatusReplicasPath, dot.LabelSelectorPath, dot.Selector}},
+		{Name: "one label is enough", Says: "one of the two labels only",
+			Answer: answer{selector.SpecReplicasPath, selector.StatusReplicasPath, selector.LabelSelectorPath, selector.Selector}},
+		{Name: "a selector in JSON", Says: "is a label selector",
+			Answer: answer{json.SpecReplicasPath, json.StatusReplicasPath, json.LabelSelectorPath, json.Selector}},
+		{Name: "no path to the selector", Says: "the selector of scale is empty",
+			Answer: answer{missing.SpecReplicasPath, missing.StatusReplicasPath, missing.LabelSelectorPath, missing.Selector}},
+	},
+	Grade: gradeScale,
+}
+
+func TestExercise(t *testing.T) { exercise.Test(t) }
+func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+
+func gradeScale(t *grade.T, a answer) {
+	config := owngroup.Config(t, testcluster.Config(t))
+	t.Doing("the API server serves a CRD with these paths")
+	if err := crd.InstallManifest(t.Context(), config, manifest(a)); apierrors.IsInvalid(err) {
+		t.Reject("the API server accepts the paths", strings.TrimPrefix(firstLine(err), "CustomResourceDefinition.apiextensions.k8s.io "),
+			"a path begins with .spec or .status, and has a dot before each field")
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	caches := dynamic.NewForConfigOrDie(config).Resource(schema.GroupVersionResource{Group: "coolops.cn", Version: "v1",
+		Resource: "caches"})
+
+	// Letters that differ in each run, because a map's order does, too.
+	podLabels := map[string]string{
+		fmt.Sprintf("app-%d", t.Rand.IntN(1000)):  fmt.Sprintf("cache-%d", t.Rand.IntN(1000)),
+		fmt.Sprintf("tier-%d", t.Rand.IntN(1000)): fmt.Sprintf("data-%d", t.Rand.IntN(1000)),
+	}
+	desired, running := 2+t.Rand.Int64N(20), 1+t.Rand.Int64N(20)
+	cache := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "coolops.cn/v1", "kind": "Cache", "metadata": map[string]any{"name": "c"},
+		"spec": map[string]any{"size": map[string]any{"shards": desired}},
+	}}
+	cache = testkit.Must(caches.Create(t.Context(), cache, metav1.CreateOptions{}))(t)
+	cache.Object["status"] = map[string]any{"pods": map[string]any{"running": running, "selector": a.selector(maps.Clone(podLabels))}}
+	if _, err := caches.UpdateStatus(t.Context(), cache, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+
+	scale, err := caches.Get(t.Context(), "c", metav1.GetOptions{}, "scale")
+	if err != nil {
+		t.Reject("the API server returns the scale of a Cache with "+fmt.Sprintf("%d shards", desired), firstLine(err),
+			"where is this number in the YAML of the task?")
+	}
+	if got, _, _ := unstructured.NestedInt64(scale.Object, "spec", "replicas"); got != desired {
+		t.Reject(fmt.Sprintf("scale has spec.replicas %d, as the Cache desires", desired), fmt.Sprintf("%d", got), "SpecReplicasPath")
+	}
+	if got, _, _ := unstructured.NestedInt64(scale.Object, "status", "replicas"); got != running {
+		t.Reject(fmt.Sprintf("scale has status.replicas %d, the pods that run", running), fmt.Sprintf("%d", got), "StatusReplicasPath")
+	}
+	selects(t, scale, podLabels)
+
+	desired += 1 + t.Rand.Int64N(5)
+	if err := unstructured.SetNestedField(scale.Object, desired, "spec", "replicas"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := caches.Update(t.Context(), scale, metav1.UpdateOptions{}, "scale"); err != nil {
+		t.Reject(fmt.Sprintf("the API server scales the Cache to %d", desired), firstLine(err), "SpecReplicasPath")
+	}
+	cache = testkit.Must(caches.Get(t.Context(), "c", metav1.GetOptions{}))(t)
+	if got, _, _ := unstructured.NestedInt64(cache.Object, "spec", "size", "shards"); got != desired {
+		t.Reject(fmt.Sprintf("the Cache has %d shards after it was scaled", desired), fmt.Sprintf("%d", got), "SpecReplicasPath")
+	}
+}
+
+// selects rejects the answer if the selector of scale does not select the pods with all these labels.
+func selects(t *grade.T, scale *unstructured.Unstructured, podLabels map[string]string) {
+	text, _, _ := unstructured.NestedString(scale.Object, "status", "selector")
+	if text == "" {
+		t.Reject(fmt.Sprintf("scale has a selector for the pods with %v", podLabels), "the selector of scale is empty",
+			"LabelSelectorPath and Selector; without it the autoscaler finds no pods")
+	}
+	selector, err := labels.Parse(text)
+	if err != nil {
+		t.Reject(fmt.Sprintf("%q is a label selector", text), err.Error(),
+			"package k8s.io/apimachinery/pkg/labels, which formats and parses them")
+	}
+	if !selector.Matches(labels.Set(podLabels)) {
+		t.Reject(fmt.Sprintf("%q selects pods with %v", text, podLabels), "it does not", "Selector")
+	}
+	for _, name := range slices.Sorted(maps.Keys(podLabels)) {
+		part := maps.Clone(podLabels)
+		delete(part, name)
+		if selector.Matches(labels.Set(part)) {
+			t.Reject(fmt.Sprintf("%q selects pods with all of %v", text, podLabels),
+				"it also selects pods that have one of the two labels only",
+				"which labels are in the text?")
+		}
+	}
+}
+
+func firstLine(err error) string {
+	text, _, _ := strings.Cut(strings.TrimSpace(err.Error()), "\n")
+	return text
+}
+
+func manifest(a answer) []byte {
+	selectorPath := ""
+	if a.selectorPath != "" {
+		selectorPath = fmt.Sprintf("\n        labelSelectorPath: %q", a.selectorPath)
+	}
+	return fmt.Appendf(nil, `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: caches.coolops.cn}
+spec:
+  group: coolops.cn
+  names: {kind: Cache, plural: caches}
+  scope: Cluster
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources:
+      status: {}
+      scale:
+        specReplicasPath: %q
+        statusReplicasPath: %q%s
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              size: {type: object, properties: {shards: {type: integer}}}
+          status:
+            type: object
+            properties:
+              pods: {type: object, properties: {running: {type: integer}, selector: {type: string}}}
+`, a.spec, a.status, selectorPath)
+}
