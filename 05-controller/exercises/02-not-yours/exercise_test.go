@@ -49,38 +49,50 @@ var exercise = grade.Exercise[answer]{
 	Grade: func(t *grade.T, setPort answer) {
 		config := testcluster.Config(t)
 		namespace := testcluster.Namespace(t, config)
-		services := typedcorev1.NewForConfigOrDie(config).Services(namespace)
+		core := typedcorev1.NewForConfigOrDie(config)
+		configMaps, services := core.ConfigMaps(namespace), core.Services(namespace)
 		recorded, writes := testkit.Writes(config)
 		learners := typedcorev1.NewForConfigOrDie(recorded).Services(namespace)
+		createConfigMap := func(name string) *corev1.ConfigMap {
+			configMap := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}
+			return testkit.Must(configMaps.Create(t.Context(), configMap, metav1.CreateOptions{}))(t)
+		}
 
-		name := fmt.Sprintf("orders-%d", t.Rand.IntN(1000))
-		configMap := testkit.Must(typedcorev1.NewForConfigOrDie(config).ConfigMaps(namespace).Create(t.Context(),
-			&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}))(t)
-		ours := owner(configMap.Name, configMap.UID)
-		earlier := owner(configMap.Name, types.UID(fmt.Sprintf("%08x-0000-4000-8000-000000000000", t.Rand.Uint32())))
-		other := owner("billing", earlier.UID)
-		second := ours
-		second.Controller = nil
+		type ref = metav1.OwnerReference
+		billing := controller(createConfigMap("billing"))
 		cases := []struct {
 			whose  string
-			owners []metav1.OwnerReference
+			owners func(ours ref) []ref
 			write  bool
 		}{
-			{"that the ConfigMap controls", []metav1.OwnerReference{ours}, true},
-			{"that has no owner", nil, false},
-			{"of another ConfigMap", []metav1.OwnerReference{other}, false},
-			{"of an earlier ConfigMap with the same name", []metav1.OwnerReference{earlier}, false},
-			{"that the ConfigMap owns, but is not its controller", []metav1.OwnerReference{other, second}, false},
+			{"that the ConfigMap controls", func(ours ref) []ref { return []ref{ours} }, true},
+			{"that has no owner", func(ref) []ref { return nil }, false},
+			{"of another ConfigMap", func(ref) []ref { return []ref{billing} }, false},
+			{"of an earlier ConfigMap with the same name", func(ours ref) []ref {
+				ours.UID = types.UID(fmt.Sprintf("%08x-0000-4000-8000-000000000000", t.Rand.Uint32()))
+				return []ref{ours}
+			}, false},
+			{"that the ConfigMap owns, but is not its controller", func(ours ref) []ref {
+				ours.Controller = nil
+				return []ref{billing, ours}
+			}, false},
 		}
 		t.Rand.Shuffle(len(cases), func(i, j int) { cases[i], cases[j] = cases[j], cases[i] })
 
-		for _, c := range cases {
+		for i, c := range cases {
 			t.Doing("SetPort is called for a Service %s", c.whose)
+			name := fmt.Sprintf("orders-%d-%d", i, t.Rand.IntN(1000))
+			configMap := createConfigMap(name)
+			owners := c.owners(controller(configMap))
+			// The finalizer keeps it from the garbage collector, and at the end the namespace cannot be deleted with it.
 			service := testkit.Must(services.Create(t.Context(), &corev1.Service{
-				ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: c.owners, Finalizers: []string{"example.com/keep"}},
+				ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: owners, Finalizers: []string{"example.com/keep"}},
 				Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 3306}}},
 			}, metav1.CreateOptions{}))(t)
-			t.Cleanup(func() { remove(services, name) }) // also after a rejection: the namespace could not be deleted
+			t.Cleanup(func() {
+				patch := []byte(`{"metadata":{"finalizers":null}}`)
+				_, _ = services.Patch(context.Background(), name, types.MergePatchType, patch, metav1.PatchOptions{})
+			})
 			stored := service.DeepCopy()
 			port := 1024 + t.Rand.Int32N(60000)
 			err := setPort(t.Context(), learners, configMap, stored, port)
@@ -101,23 +113,16 @@ var exercise = grade.Exercise[answer]{
 			case c.write && stored.Spec.Ports[0].Port != 3306:
 				t.Reject("the Service from the store stays as it is",
 					fmt.Sprintf("its port was 3306, and is %d", stored.Spec.Ports[0].Port), "Service.DeepCopy")
-			case c.write && !apiequality.Semantic.DeepEqual(service.OwnerReferences, c.owners):
+			case c.write && !apiequality.Semantic.DeepEqual(service.OwnerReferences, owners):
 				t.Reject("the owners stay", fmt.Sprintf("they are %v", service.OwnerReferences), "Service.OwnerReferences")
 			}
-			remove(services, name)
 		}
 	},
 }
 
-func owner(name string, uid types.UID) metav1.OwnerReference {
-	return metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: name, UID: uid, Controller: new(true)}
-}
-
-// remove deletes a Service, and the finalizer by which it was kept from the garbage collector.
-func remove(services typedcorev1.ServiceInterface, name string) {
-	ctx := context.Background() // it is called at the end, too
-	_, _ = services.Patch(ctx, name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
-	_ = services.Delete(ctx, name, metav1.DeleteOptions{}) // the garbage collector may have deleted it
+// controller returns the reference that says that a ConfigMap is the controller.
+func controller(configMap *corev1.ConfigMap) metav1.OwnerReference {
+	return *metav1.NewControllerRef(configMap, corev1.SchemeGroupVersion.WithKind("ConfigMap"))
 }
 
 func TestExercise(t *testing.T) { exercise.Test(t) }

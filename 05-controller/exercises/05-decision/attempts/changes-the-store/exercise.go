@@ -11,7 +11,7 @@ import (
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
-// Take sets the key holder of a ConfigMap to me, if it is not set.
+// Take sets holder, in the data of a ConfigMap, to me, if it is not set.
 func Take(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, stored *corev1.ConfigMap, me string) error {
 	switch holder := stored.Data["holder"]; holder {
 	case me:
