@@ -16,12 +16,14 @@ program=$state/bin/$folder
 CGO_ENABLED=0 GOFLAGS=$build_flags go build -C "$root" -o "$program" "./$folder" 2>"$program.log" &
 build=$!
 # A program that is new, or was changed, takes a while. Say what for.
-if [ -t 2 ]; then
+if [ -t 2 ] && [ ! -x "$program" ]; then
+	say "Compiling $folder. If client-go was not compiled before, that takes minutes."
+elif [ -t 2 ]; then
 	for _ in {1..20}; do
 		kill -0 $build 2>/dev/null || break
 		sleep 0.1
 	done
-	kill -0 $build 2>/dev/null && say "Compiling $folder. The first time, with all of client-go, that takes minutes."
+	kill -0 $build 2>/dev/null && say "Compiling $folder, if it has changed."
 fi
 if ! wait $build; then
 	cat "$program.log" >&2

@@ -216,8 +216,8 @@ func TestWithoutAClusterTheScriptsSayHowToGetOne(t *testing.T) {
 			t.Errorf("%s: got %+v, want %q", script, got, want)
 		}
 	}
-	if got := run(t, env, "./cluster-down.sh"); got != (result{}) {
-		t.Errorf("cluster-down.sh: got %+v, want nothing", got)
+	if got := run(t, env, "./cluster-down.sh"); got != (result{"", "There is no cluster.\n", 0}) {
+		t.Errorf("cluster-down.sh: got %+v, want one line", got)
 	}
 }
 

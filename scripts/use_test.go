@@ -51,8 +51,18 @@ func samples(t *testing.T, c *cluster) {
 	if got, want := pods(), "nginx Running "; !strings.Contains(got, want) {
 		t.Errorf("after deleting one: %q, want %q in it", got, want)
 	}
-	if got := c.run(t, "./apply-samples.sh"); got != "" {
-		t.Errorf("the second time it said %q", got)
+	if got := c.run(t, "./apply-samples.sh", "--if-missing"); got != "" {
+		t.Errorf("with nothing missing it said %q", got)
+	}
+	c.run(t, "./kubectl", "delete", "pod", "nginx-1", "-n", "nginx")
+	c.run(t, "./kubectl", "label", "deployment", "nginx-deployment", "app=changed", "--overwrite")
+	for _, want := range []string{
+		`^Samples: configured deployment\.apps/nginx-deployment; created pod/nginx-1; \d+ unchanged\.\n$`,
+		`^Samples: \d+ unchanged\.\n$`, // the second time
+	} {
+		if got := c.run(t, "./apply-samples.sh"); !regexp.MustCompile(want).MatchString(got) {
+			t.Errorf("it said %q, want %q", got, want)
+		}
 	}
 }
 
@@ -146,12 +156,17 @@ func stoppedAPIServer(t *testing.T, c *cluster) {
 	c.mark(t)
 	before := c.processes(t)
 
-	c.run(t, "./apiserver.sh", "stop")
+	want := "The API server is stopped. scripts/apiserver.sh start starts it again.\n"
+	if got := c.run(t, "./apiserver.sh", "stop"); got != want {
+		t.Errorf("stop said %q, want %q", got, want)
+	}
 	stopped := c.processes(t)
 	if stopped["kube-apiserver"] != 0 || stopped["etcd"] != before["etcd"] {
 		t.Errorf("running: %v, before: %v", stopped, before)
 	}
-	c.run(t, "./apiserver.sh", "start")
+	if got, want := c.run(t, "./apiserver.sh", "start"), "The API server runs.\n"; got != want {
+		t.Errorf("start said %q, want %q", got, want)
+	}
 	c.isWhole(t)
 	after := c.processes(t)
 	for _, name := range programs {

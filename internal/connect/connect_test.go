@@ -27,12 +27,15 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
+
+	"example.com/client-go-workbook/internal/cutter"
 )
 
 const kubeconfig = `apiVersion: v1
@@ -281,6 +284,32 @@ func TestIsConnectionLost(t *testing.T) {
 		}
 		if lost := "the connection to the server is lost: " + message; want && Explain(err) != lost {
 			t.Errorf("Explain: %q, want %q", Explain(err), lost)
+		}
+	}
+}
+
+// TestExplainACut has a cluster that runs: nothing must send the reader to start one.
+func TestExplainACut(t *testing.T) {
+	for unreachable, want := range map[bool]string{
+		false: "example.com refuses connections, because of --cut-after",
+		true:  "no way to example.com, because of --cut-after",
+	} {
+		cut := cutter.Cutter{Unreachable: unreachable}
+		cut.Cut()
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer listener.Close()
+		dial := func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return cut.Dial(ctx, network, listener.Addr().String())
+		}
+		_, err = (&Cluster{Config: &rest.Config{Host: "https://example.com", Dial: dial}}).Greet(t.Context())
+		if got := Explain(err); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		if utilnet.IsConnectionRefused(err) == unreachable {
+			t.Errorf("client-go takes %v for the wrong error", err)
 		}
 	}
 }

@@ -14,6 +14,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
+
+	"example.com/client-go-workbook/internal/cutter"
 )
 
 // Explain returns err in one line that names the thing and says what to do next.
@@ -34,9 +36,14 @@ func Explain(err error) string {
 		noResource  *apimeta.NoResourceMatchError
 		noKind      *apimeta.NoKindMatchError
 	)
+	cut := errors.Is(err, cutter.ErrCut)
 	switch {
+	case utilnet.IsConnectionRefused(err) && cut:
+		return fmt.Sprintf("%s refuses connections, because of --cut-after", server)
 	case utilnet.IsConnectionRefused(err):
 		return fmt.Sprintf("%s refuses connections: the cluster is not running; `make cluster` starts it", server)
+	case cut:
+		return fmt.Sprintf("no way to %s, because of --cut-after", server)
 	case errors.Is(err, syscall.ENETUNREACH) || errors.Is(err, syscall.EHOSTUNREACH):
 		return fmt.Sprintf("no way to %s: check the network", server)
 	case errors.As(err, &certificate) && certificate.Reason == x509.Expired:

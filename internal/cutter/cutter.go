@@ -6,6 +6,7 @@ package cutter
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -15,6 +16,19 @@ import (
 
 	"github.com/spf13/pflag"
 )
+
+// ErrCut is in the error of a connection that a cutter does not let through.
+var ErrCut = errors.New("cut by the cutter")
+
+// dialError returns the error that the network would give, with ErrCut in it.
+func dialError(network string, err error) error {
+	return &net.OpError{Op: "dial", Net: network, Err: cutError{err}}
+}
+
+// cutError reads as the network's error.
+type cutError struct{ error }
+
+func (e cutError) Unwrap() []error { return []error{e.error, ErrCut} }
 
 // Cutter dials connections and can break them all.
 type Cutter struct {
@@ -71,9 +85,9 @@ func (c *Cutter) Dial(ctx context.Context, network, address string) (net.Conn, e
 			case <-restored: // a packet that is sent again gets through
 			}
 		case c.Unreachable:
-			return nil, &net.OpError{Op: "dial", Net: network, Err: syscall.ENETUNREACH}
+			return nil, dialError(network, syscall.ENETUNREACH)
 		default:
-			return nil, &net.OpError{Op: "dial", Net: network, Err: syscall.ECONNREFUSED}
+			return nil, dialError(network, syscall.ECONNREFUSED)
 		}
 	}
 }

@@ -25,6 +25,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -87,6 +88,13 @@ func Test(t *testing.T, readme string, undo ...string) {
 	}
 	clean()
 	t.Cleanup(clean)
+	// The first run of a chapter on a new cluster also says which samples it has created. The README leaves that out.
+	number, _, _ := strings.Cut(filepath.Base(folder), "-")
+	samples := exec.Command("scripts/apply-samples.sh", "--if-missing", number)
+	samples.Dir = p.root
+	if output, err := samples.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v: %s", samples, err, output)
+	}
 	t.Cleanup(p.kill) // first of the two
 	for _, s := range sections {
 		if len(s.blocks)+len(p.terminals) == 0 {

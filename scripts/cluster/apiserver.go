@@ -22,7 +22,15 @@ func (c *cluster) apiserver(ctx context.Context, arguments []string) error {
 	defer unlock()
 	l := c.local()
 	if arguments[0] == "stop" {
-		return l.stop("kube-apiserver")
+		if err := l.stop("kube-apiserver"); err != nil {
+			return err
+		}
+		say("The API server is stopped. scripts/apiserver.sh start starts it again.")
+		return nil
 	}
-	return l.wait(ctx, l.snapshot(), "the API server to be ready", nil)
+	if err := l.wait(ctx, l.snapshot(), "the API server to be ready", nil); err != nil {
+		return err
+	}
+	say("The API server runs.")
+	return nil
 }

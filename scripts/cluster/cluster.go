@@ -232,8 +232,22 @@ func (c *cluster) status(ctx context.Context) error {
 	return nil
 }
 
-// down removes the cluster and what belongs to it in its folder. The built programs stay, for the next one.
+// down removes the cluster, and says so.
 func (c *cluster) down(ctx context.Context) error {
+	kind := c.clusterType()
+	if err := c.remove(ctx); err != nil {
+		return err
+	}
+	if kind == "" {
+		say("There is no cluster.")
+	} else {
+		say("The %s cluster is removed.", kind)
+	}
+	return nil
+}
+
+// remove removes the cluster and what belongs to it in its folder. The built programs stay, for the next one.
+func (c *cluster) remove(ctx context.Context) error {
 	if c.folder == "" {
 		return nil
 	}
@@ -245,7 +259,7 @@ func (c *cluster) down(ctx context.Context) error {
 		inner.path = filepath.Join(c.folder, name)
 		if _, err := os.Stat(inner.path); err == nil {
 			inner.folder = inner.path
-			if err := inner.down(ctx); err != nil {
+			if err := inner.remove(ctx); err != nil {
 				return err
 			}
 		}

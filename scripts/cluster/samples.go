@@ -8,9 +8,11 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,7 +22,8 @@ import (
 // chapter N needs, which are its own and the earlier chapters'. Changed ones are applied again; with --if-missing only
 // where one is missing, which is a quick question. With --pods, it also scales chapter 3's crowd.
 //
-// A sample that cannot run, for want of its image say, delays nothing: it is named, with the reason that its pod gives.
+// It says which objects it has created or changed. A sample that cannot run, for want of its image say, delays nothing:
+// it is named, with the reason that its pod gives.
 func (c *cluster) samples(ctx context.Context, arguments []string) error {
 	flags := flag.NewFlagSet("samples", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
@@ -89,10 +92,33 @@ func (c *cluster) apply(ctx context.Context, files []string, ifMissing bool) err
 			return nil
 		}
 	}
-	if _, err := c.runKubectl(ctx, append([]string{"apply"}, files...)...); err != nil {
+	output, err := c.runKubectl(ctx, append([]string{"apply"}, files...)...)
+	if err != nil {
 		return messagef("The samples cannot be put on the cluster: %v: run make cluster, then this again.", err)
 	}
+	say("Samples: %s.", summary(string(output)))
 	return c.waitForSamples(ctx, files)
+}
+
+// summary returns in one line what kubectl apply prints in one line for each object, such as "pod/nginx-1 created". The
+// unchanged ones are only counted.
+func summary(output string) string {
+	names := map[string][]string{}
+	for line := range strings.Lines(output) {
+		if name, verb, ok := strings.Cut(strings.TrimSpace(line), " "); ok {
+			names[verb] = append(names[verb], name)
+		}
+	}
+	var parts []string
+	for _, verb := range slices.Sorted(maps.Keys(names)) {
+		if verb != "unchanged" {
+			parts = append(parts, verb+" "+strings.Join(names[verb], ", "))
+		}
+	}
+	if unchanged := len(names["unchanged"]); unchanged > 0 {
+		parts = append(parts, fmt.Sprintf("%d unchanged", unchanged))
+	}
+	return strings.Join(parts, "; ")
 }
 
 // With many more pods, a small machine has no memory left for the rest.
