@@ -16,13 +16,16 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
+
+	"example.com/client-go-workbook/internal/changes"
 )
 
-// store is what the program has printed so far. Without it, deletions during a gap would stay unknown. The store of an
-// informer (chapter 2) keeps whole objects.
+// store is what the program has printed so far. Without it, deletions during a gap would stay unknown, and so would what
+// an event changes.
 type store map[cache.ObjectName]entry
 
 type entry struct {
+	object          runtime.Object
 	uid             types.UID
 	resourceVersion string
 	phase           corev1.PodPhase // of pods; empty for other resources
@@ -39,7 +42,7 @@ func entryOf(object runtime.Object) (cache.ObjectName, entry, error) {
 	if err != nil {
 		return cache.ObjectName{}, entry{}, err
 	}
-	e := entry{uid: metadata.GetUID(), resourceVersion: metadata.GetResourceVersion()}
+	e := entry{object: object, uid: metadata.GetUID(), resourceVersion: metadata.GetResourceVersion()}
 	if pod, ok := object.(*corev1.Pod); ok {
 		e.phase = pod.Status.Phase
 	}
@@ -48,7 +51,7 @@ func entryOf(object runtime.Object) (cache.ObjectName, entry, error) {
 
 // update prints an event and updates the store.
 func (w *watcher) update(event watch.EventType, name cache.ObjectName, e entry) {
-	w.out.Line(string(event), "%s %s", name, e)
+	w.out.Line(string(event), "%s %s%s", name, e, changes.Between(w.store[name].object, e.object))
 	if event == watch.Deleted {
 		delete(w.store, name)
 	} else {
@@ -75,7 +78,7 @@ func (w *watcher) replace(listed store, resourceVersion, how string, start time.
 		case !exists:
 			w.out.Line("MISSED", "%s %s %s", watch.Added, name, listed[name])
 		case old.resourceVersion != listed[name].resourceVersion:
-			w.out.Line("MISSED", "%s %s %s", watch.Modified, name, listed[name])
+			w.out.Line("MISSED", "%s %s %s%s", watch.Modified, name, listed[name], changes.Between(old.object, listed[name].object))
 		}
 	}
 	took := time.Since(start).Round(time.Millisecond)

@@ -71,7 +71,7 @@ func TestWatcherOnScriptedServer(t *testing.T) {
 			},
 			want: listed10 + `MODIFIED   x/a resourceVersion 11
 CLOSED     after 1 event(s): resuming after resourceVersion 11
-DELETED    x/a resourceVersion 12
+DELETED    x/a resourceVersion 12: metadata.uid
 CLOSED     after 1 event(s): resuming after resourceVersion 12
 `,
 		},

@@ -25,10 +25,11 @@ var masks = []struct {
 	{regexp.MustCompile(`\b(after|since|from) \d{3,}\b`), "$1 N"},
 	{regexp.MustCompile(`\b(timeoutSeconds)=\d+\b`), "$1=N"}, // of an informer's watch: random, to not all end at once
 	{regexp.MustCompile(`\b(127\.0\.0\.1|localhost):\d+\b`), "$1:PORT"},
-	{regexp.MustCompile(`^(DELETED .*) (Running|Succeeded|Failed)$`), "$1 PHASE"}, // a container ends as it likes, or as kwok does
-	{regexp.MustCompile(`(^|[^\w-])\d{4,}\b`), "${1}N"},                           // but not the end of a name
-	{regexp.MustCompile(`\bv1\.(\d+)\.\d+\b`), "v1.$1.x"},                         // kind's Kubernetes may be some patches behind
-	{regexp.MustCompile(`\s+`), " "},                                              // columns are as wide as their widest value
+	{regexp.MustCompile(`^(DELETED .*) (Running|Succeeded|Failed)(: .*)?$`), "$1 PHASE"}, // a container ends as it likes, or as kwok does
+	{regexp.MustCompile(`: status\..*, by (kubelet|kwok-controller)$`), ": status, by NODE"},
+	{regexp.MustCompile(`(^|[^\w-])\d{4,}\b`), "${1}N"},   // but not the end of a name
+	{regexp.MustCompile(`\bv1\.(\d+)\.\d+\b`), "v1.$1.x"}, // kind's Kubernetes may be some patches behind
+	{regexp.MustCompile(`\s+`), " "},                      // columns are as wide as their widest value
 }
 
 // mask replaces what changes from run to run.
