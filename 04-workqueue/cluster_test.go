@@ -84,7 +84,7 @@ func TestDeletedWhileAway(t *testing.T) {
 func TestForbidden(t *testing.T) {
 	config := testcluster.AsUser(testcluster.Config(t), "nobody")
 	o := options{selection: selection{namespace: "default", labels: labels.Everything()}, workers: 1, drainFor: time.Second}
-	if err := run(t.Context(), config, o, program.NewPrinter(io.Discard)); !apierrors.IsForbidden(err) {
+	if err := run(t.Context(), kubernetes.NewForConfigOrDie(config), o, program.NewPrinter(io.Discard)); !apierrors.IsForbidden(err) {
 		t.Errorf("run = %v, want Forbidden", err)
 	}
 }

@@ -59,7 +59,16 @@ func main() {
 	})
 	p.Flags.Func("fail-key", "break it: let each sync of this pod fail, such as nginx/nginx-1", program.ObjectName(&o.faults.failKey))
 
-	p.Run(func(ctx context.Context, config *rest.Config) error { return run(ctx, config, o, p.Out) })
+	p.Run(func(ctx context.Context, config *rest.Config) error {
+		clientset, err := kubernetes.NewForConfig(config)
+		if err != nil {
+			return err
+		}
+		if err := program.CheckNamespace(ctx, clientset, o.namespace); err != nil {
+			return err
+		}
+		return run(ctx, clientset, o, p.Out)
+	})
 }
 
 // options is what the flags say.
@@ -74,14 +83,7 @@ type options struct {
 }
 
 // run syncs pods until ctx ends.
-func run(ctx context.Context, config *rest.Config, o options, out *program.Printer) error {
-	clientset, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return err
-	}
-	if err := program.CheckNamespace(ctx, clientset, o.namespace); err != nil {
-		return err
-	}
+func run(ctx context.Context, clientset kubernetes.Interface, o options, out *program.Printer) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	informerCtx, stopInformers := context.WithCancel(context.WithoutCancel(ctx)) // so the store is up to date during the drain
 	factory := newFactory(clientset, o.selection)

@@ -61,7 +61,8 @@ type options struct {
 	server    serve.Server
 }
 
-// run reconciles until ctx ends.
+// run reconciles until ctx ends. It gets the configuration, not a clientset as in the chapters before: the clientset is that
+// of the elector.
 func run(ctx context.Context, config *rest.Config, o options, out *program.Printer) error {
 	elector := election.New(config, cache.NewObjectName(o.namespace, leaseName), o.election, out)
 	clientset, err := kubernetes.NewForConfig(elector.Config()) // it writes only while this process leads

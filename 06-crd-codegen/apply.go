@@ -15,6 +15,7 @@ import (
 
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/internal/consistency"
+	"example.com/client-go-workbook/internal/ssa"
 )
 
 // apply brings a child in line with its desired state, and returns it, or nil if none is desired.
@@ -80,7 +81,7 @@ func (k childKind[O, A]) update(
 			return nil, err
 		}
 	}
-	applied, err := k.write(ctx, k.clientIn(d.Namespace), existing, owned, desired, applyOptions)
+	applied, err := ssa.Apply(ctx, k.clientIn(d.Namespace), existing, owned, desired, k.canReplace, applyOptions)
 	if err != nil {
 		return nil, fmt.Errorf("updating %s %s: %w", k.kind, existing.GetName(), err)
 	}

@@ -31,7 +31,7 @@ type childKind[O ssa.Object, A ssa.Configuration[A]] struct {
 	clientIn   func(namespace string) ssa.Client[O, A]
 	extract    func(existing O, fieldManager string) (A, error)  // the fields of existing that the manager has applied
 	desired    func(d *dbv1alpha1.DatabaseManager, existing O) A // existing is nil if there is none; the result is nil if none is desired
-	write      func(ctx context.Context, client ssa.Client[O, A], existing O, owned, desired A, options metav1.ApplyOptions) (O, error)
+	canReplace bool                                              // ssa.KeepSpec or ssa.ReplaceSpec
 }
 
 // newChild returns a childKind. Go infers the types from the arguments; C is that of the kind's typed client.
@@ -43,8 +43,8 @@ func newChild[O ssa.Object, A ssa.Configuration[A], C ssa.Client[O, A]](
 	clientIn func(namespace string) C,
 	extract func(existing O, fieldManager string) (A, error),
 	desired func(d *dbv1alpha1.DatabaseManager, existing O) A,
-	write func(ctx context.Context, client ssa.Client[O, A], existing O, owned, desired A, options metav1.ApplyOptions) (O, error),
+	canReplace bool,
 ) child {
 	client := func(namespace string) ssa.Client[O, A] { return clientIn(namespace) }
-	return childKind[O, A]{controller, kind, suffix, informer, client, extract, desired, write}
+	return childKind[O, A]{controller, kind, suffix, informer, client, extract, desired, canReplace}
 }

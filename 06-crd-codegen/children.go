@@ -29,13 +29,13 @@ func (c *Controller) childrenOf(clientset kubernetes.Interface, factory informer
 	core, apps := factory.Core().V1(), factory.Apps().V1()
 	return []child{
 		newChild(c, "Secret", secretSuffix, core.Secrets().TypedInformer(),
-			clientset.CoreV1().Secrets, corev1ac.ExtractSecret, desiredSecret, ssa.Apply),
+			clientset.CoreV1().Secrets, corev1ac.ExtractSecret, desiredSecret, ssa.KeepSpec),
 		newChild(c, "PersistentVolumeClaim", claimSuffix, core.PersistentVolumeClaims().TypedInformer(),
-			clientset.CoreV1().PersistentVolumeClaims, corev1ac.ExtractPersistentVolumeClaim, desiredClaim, ssa.Apply),
+			clientset.CoreV1().PersistentVolumeClaims, corev1ac.ExtractPersistentVolumeClaim, desiredClaim, ssa.KeepSpec),
 		newChild(c, "Deployment", "", apps.Deployments().TypedInformer(),
-			clientset.AppsV1().Deployments, appsv1ac.ExtractDeployment, desiredDeployment, ssa.ApplyOrReplace),
+			clientset.AppsV1().Deployments, appsv1ac.ExtractDeployment, desiredDeployment, ssa.ReplaceSpec),
 		newChild(c, "Service", "", core.Services().TypedInformer(),
-			clientset.CoreV1().Services, corev1ac.ExtractService, desiredService, ssa.ApplyOrReplace),
+			clientset.CoreV1().Services, corev1ac.ExtractService, desiredService, ssa.ReplaceSpec),
 	}
 }
 

@@ -6,8 +6,7 @@
 // beside a valueFrom. The server then answers each apply with Invalid. And where somebody has changed the field by which
 // the server tells the elements of a list apart, such as a container's name, an apply adds one more element.
 //
-// [ApplyOrReplace] finds both cases, and replaces the spec as a whole. What others have set in the spec is then lost.
-// [Apply] is for objects that must not lose anything.
+// [Apply] finds both cases, and can then replace the spec as a whole. What others have set in the spec is then lost.
 package ssa
 
 import (
@@ -47,29 +46,33 @@ type Client[O Object, A Configuration[A]] interface {
 	Update(ctx context.Context, object O, options metav1.UpdateOptions) (O, error)
 }
 
+// The values of Apply's parameter canReplace.
+const (
+	KeepSpec    = false
+	ReplaceSpec = true
+)
+
 // Apply applies desired to existing, and returns the new object. If existing has changed since it was read, or is gone,
-// or another object has its name, the error is a conflict. The parameter owned is only there for [ApplyOrReplace].
+// or another object has its name, the error is a conflict.
+//
+// With [ReplaceSpec], it replaces the spec where an apply cannot undo a change. With [KeepSpec], such a change stays, or the
+// error is Invalid. In owned are the fields of existing that the manager owns, as an Extract function of client-go returns them.
 func Apply[O Object, A Configuration[A]](
 	ctx context.Context,
 	client Client[O, A],
 	existing O,
 	owned, desired A,
+	canReplace bool,
 	options metav1.ApplyOptions,
 ) (O, error) {
-	return client.Apply(ctx, desired.WithUID(existing.GetUID()).WithResourceVersion(existing.GetResourceVersion()), options)
-}
-
-// ApplyOrReplace is Apply, and replaces the spec where an apply cannot undo a change. In owned are the fields of existing
-// that the manager owns, as an Extract function of client-go returns them.
-func ApplyOrReplace[O Object, A Configuration[A]](
-	ctx context.Context,
-	client Client[O, A],
-	existing O,
-	owned, desired A,
-	options metav1.ApplyOptions,
-) (O, error) {
+	apply := func(existing O) (O, error) {
+		return client.Apply(ctx, desired.WithUID(existing.GetUID()).WithResourceVersion(existing.GetResourceVersion()), options)
+	}
+	if !canReplace {
+		return apply(existing)
+	}
 	if !lacksElement(owned, desired) {
-		applied, err := Apply(ctx, client, existing, owned, desired, options)
+		applied, err := apply(existing)
 		if !apierrors.IsInvalid(err) {
 			return applied, err
 		}
@@ -78,7 +81,7 @@ func ApplyOrReplace[O Object, A Configuration[A]](
 	if err != nil {
 		return existing, err
 	}
-	return Apply(ctx, client, existing, owned, desired, options)
+	return apply(existing)
 }
 
 // lacksElement reports whether a list of objects in desired's spec has fewer elements in owned.

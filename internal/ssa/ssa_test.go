@@ -52,7 +52,7 @@ func TestOwnedFieldsLackAnElementOfAList(t *testing.T) {
 	}
 }
 
-func TestApplyOrReplaceUndoesWhatAnApplyCannot(t *testing.T) {
+func TestApplyUndoesByAReplacement(t *testing.T) {
 	config := testcluster.Config(t)
 	deployments := kubernetes.NewForConfigOrDie(config).AppsV1().Deployments(testcluster.Namespace(t, config))
 	password := corev1ac.EnvVarSource().WithSecretKeyRef(corev1ac.SecretKeySelector().WithName("a").WithKey("b"))
@@ -81,7 +81,7 @@ func TestApplyOrReplaceUndoesWhatAnApplyCannot(t *testing.T) {
 	testkit.Await(t, "a write without a conflict", func() bool { // the Deployment controller writes, too
 		changed, err = deployments.Get(t.Context(), "example", metav1.GetOptions{})
 		if err == nil {
-			replaced, err = ApplyOrReplace(t.Context(), deployments, changed, owned, desired, options)
+			replaced, err = Apply(t.Context(), deployments, changed, owned, desired, ReplaceSpec, options)
 		}
 		return err == nil
 	}, &err)
@@ -95,18 +95,9 @@ func TestApplyOrReplaceUndoesWhatAnApplyCannot(t *testing.T) {
 	if diff := cmp.Diff(specOf(desired), specOf(owned)); diff != "" {
 		t.Errorf("the manager's fields (-desired +owned):\n%s", diff)
 	}
-	for name, write := range map[string]func() error{
-		"Apply": func() error {
-			_, err := Apply(t.Context(), deployments, applied, owned, desired, options)
-			return err
-		},
-		"ApplyOrReplace": func() error {
-			_, err := ApplyOrReplace(t.Context(), deployments, applied, owned, desired, options)
-			return err
-		},
-	} {
-		if err := write(); !apierrors.IsConflict(err) {
-			t.Errorf("%s to an object that has changed since it was read: %v, want a conflict", name, err)
+	for _, canReplace := range []bool{KeepSpec, ReplaceSpec} {
+		if _, err := Apply(t.Context(), deployments, applied, owned, desired, canReplace, options); !apierrors.IsConflict(err) {
+			t.Errorf("with canReplace %t, to an object that has changed since it was read: %v, want a conflict", canReplace, err)
 		}
 	}
 }

@@ -7,9 +7,13 @@ package testkit
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
 )
 
 // poll is the time between two checks of a condition, and limit the time after which a test no longer waits for
@@ -40,13 +44,28 @@ func await(t testing.TB, limit time.Duration, what string, condition func() bool
 func describe(state []any) string {
 	var b strings.Builder
 	for _, s := range state {
-		text := strings.TrimPrefix(fmt.Sprintf("%+v", s), "&")
-		fmt.Fprintf(&b, "\n%s", strings.TrimSuffix(text, "\n"))
+		fmt.Fprintf(&b, "\n%s", strings.TrimSuffix(text(s), "\n"))
 	}
 	if b.Len() == 0 {
 		return ""
 	}
 	return "; the last state:" + b.String()
+}
+
+// text returns the value behind a pointer as text: an API object as YAML, since %v prints the addresses of its fields.
+func text(s any) string {
+	if v := reflect.ValueOf(s); v.Kind() == reflect.Pointer && !v.IsNil() {
+		switch v.Elem().Kind() {
+		case reflect.Pointer, reflect.Interface: // a pointer to a variable, which has an object or an error
+			return text(v.Elem().Interface())
+		}
+	}
+	if object, ok := s.(runtime.Object); ok {
+		if yaml, err := yaml.Marshal(object); err == nil {
+			return string(yaml)
+		}
+	}
+	return strings.TrimPrefix(fmt.Sprintf("%+v", s), "&")
 }
 
 // Must returns the value of a call, and ends the test if the call has failed: Must(pods.Get(ctx, "a", options))(t).
