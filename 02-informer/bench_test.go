@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"example.com/client-go-workbook/internal/testcluster"
+	"example.com/client-go-workbook/internal/testkit"
 )
 
 // BenchmarkInformer10000Pods starts an informer on 10,000 pods. It reports the time until it has synced, and how
@@ -102,38 +102,19 @@ func createPods(b *testing.B, config *rest.Config, namespace string, count int) 
 		})
 	}
 
-	numbers := make(chan int)
-	var group sync.WaitGroup
-	for range 16 {
-		group.Go(func() {
-			for number := range numbers {
-				pod := &corev1.Pod{
-					ObjectMeta: metav1.ObjectMeta{
-						Name:   fmt.Sprintf("nginx-%05d", number),
-						Labels: map[string]string{"app": "nginx", "pod-template-hash": "5c689d88bb"},
-					},
-					Spec: spec,
-				}
-				pod, err := pods.Create(b.Context(), pod, metav1.CreateOptions{FieldManager: "kube-controller-manager"})
-				if err == nil {
-					pod.Status = status
-					_, err = pods.UpdateStatus(b.Context(), pod, metav1.UpdateOptions{FieldManager: "kubelet"})
-				}
-				if err != nil {
-					b.Errorf("creating pod %d: %v", number, err)
-				}
-			}
-		})
-	}
-	for number := range count {
-		if b.Failed() {
-			break
+	testkit.Repeat(b, "creating pods", count, func(ctx context.Context, number int) error {
+		pod := &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{
+				Name:   fmt.Sprintf("nginx-%05d", number),
+				Labels: map[string]string{"app": "nginx", "pod-template-hash": "5c689d88bb"},
+			},
+			Spec: spec,
 		}
-		numbers <- number
-	}
-	close(numbers)
-	group.Wait()
-	if b.Failed() {
-		b.FailNow()
-	}
+		pod, err := pods.Create(ctx, pod, metav1.CreateOptions{FieldManager: "kube-controller-manager"})
+		if err == nil {
+			pod.Status = status
+			_, err = pods.UpdateStatus(ctx, pod, metav1.UpdateOptions{FieldManager: "kubelet"})
+		}
+		return err
+	})
 }

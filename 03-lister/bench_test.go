@@ -1,10 +1,10 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -15,6 +15,7 @@ import (
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"example.com/client-go-workbook/internal/testcluster"
+	"example.com/client-go-workbook/internal/testkit"
 )
 
 // setSize is how many pods have the same owner, and the same label as well.
@@ -129,31 +130,13 @@ func measure(b *testing.B, name string, want int, question func() (int, error)) 
 // owners: the garbage collector would look for these, and delete the pods.
 func createPods(b *testing.B, pods typedcorev1.PodInterface, count int) {
 	b.Helper()
-	numbers := make(chan int)
-	var group sync.WaitGroup
-	for range 16 {
-		group.Go(func() {
-			for number := range numbers {
-				pod := numbered("", number)
-				pod.OwnerReferences = nil
-				pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "example.com/never"}}
-				if _, err := pods.Create(b.Context(), pod, metav1.CreateOptions{}); err != nil {
-					b.Errorf("creating pod %d: %v", number, err)
-				}
-			}
-		})
-	}
-	for number := range count {
-		if b.Failed() {
-			break
-		}
-		numbers <- number
-	}
-	close(numbers)
-	group.Wait()
-	if b.Failed() {
-		b.FailNow()
-	}
+	testkit.Repeat(b, "creating pods", count, func(ctx context.Context, number int) error {
+		pod := numbered("", number)
+		pod.OwnerReferences = nil
+		pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "example.com/never"}}
+		_, err := pods.Create(ctx, pod, metav1.CreateOptions{})
+		return err
+	})
 }
 
 func TestIndexIs100TimesAsFastAsAFullScan(t *testing.T) {

@@ -1,6 +1,8 @@
 package testkit
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,10 +12,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
@@ -87,11 +91,46 @@ func TestAwait(t *testing.T) {
 	if want := "waited 30ms for three names; the last state:\n[a b]\n3"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+	err := errors.New("too slow")
+	pod := &corev1.Pod{Spec: corev1.PodSpec{Priority: new(int32(7))}}
+	var none *corev1.Pod
+	got = fatal(func(t testing.TB) { await(t, 0, "a pod", func() bool { return false }, &err, &pod, pod, &none) })
+	if strings.Count(got, "  priority: 7\n") != 2 || !strings.Contains(got, "\ntoo slow\n") || strings.Contains(got, "0x") {
+		t.Errorf("got %q, want the error, the pod's priority twice, and no address", got)
+	}
 	got = fatal(func(t testing.TB) { await(t, 0, "nothing", func() bool { return false }, &out) })
 	if !strings.Contains(got, "\nADDED a") {
 		t.Errorf("got %q, want the buffer's text in it", got)
 	}
 }
+
+func TestRepeat(t *testing.T) {
+	var sum, calls atomic.Int64
+	Repeat(t, "adding", 100, func(_ context.Context, number int) error {
+		sum.Add(int64(number))
+		return nil
+	})
+	if sum.Load() != 99*100/2 {
+		t.Errorf("the numbers add up to %d, want each from 0 to 99 once", sum.Load())
+	}
+	got := fatal(func(failing testing.TB) {
+		Repeat(withContext{failing, t.Context()}, "failing", 10_000, func(context.Context, int) error {
+			calls.Add(1)
+			return errors.New("full")
+		})
+	})
+	if got != "failing: full" || calls.Load() > 100 {
+		t.Errorf("ended with %q after %d calls, want the first error and few calls", got, calls.Load())
+	}
+}
+
+// withContext is a test with a context.
+type withContext struct {
+	testing.TB
+	ctx context.Context
+}
+
+func (w withContext) Context() context.Context { return w.ctx }
 
 func TestMust(t *testing.T) {
 	if got := Must(3, nil)(t); got != 3 {
