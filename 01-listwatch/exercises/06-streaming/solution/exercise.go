@@ -14,7 +14,7 @@ import (
 // PodNames returns the names of all pods, and the version of the state in which these are all.
 func PodNames(ctx context.Context, pods corev1client.PodInterface) (names []string, resourceVersion string, err error) {
 	w, err := pods.Watch(ctx, metav1.ListOptions{
-		SendInitialEvents:    new(true), // a pointer, to tell "not set" from false
+		SendInitialEvents:    new(true), // a pointer: nil is neither true nor false
 		ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
 		AllowWatchBookmarks:  true, // without it, no bookmark ends the list
 	})
