@@ -66,7 +66,7 @@ func gradePodNames(t *grade.T, podNames answer) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context())) // so it goes on at the deadline
 	defer cancel()
 	var got []string
 	var gotVersion string
