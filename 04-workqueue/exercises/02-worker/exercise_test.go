@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	another "example.com/client-go-workbook/04-workqueue/exercises/02-worker/another"
+	deferinloop "example.com/client-go-workbook/04-workqueue/exercises/02-worker/attempts/deferinloop"
 	donefirst "example.com/client-go-workbook/04-workqueue/exercises/02-worker/attempts/donefirst"
 	nodone "example.com/client-go-workbook/04-workqueue/exercises/02-worker/attempts/nodone"
 	noshutdown "example.com/client-go-workbook/04-workqueue/exercises/02-worker/attempts/noshutdown"
@@ -30,6 +31,7 @@ var exercise = grade.Exercise[answer]{
 	Accepted: []answer{solution.Worker, another.Worker},
 	Rejected: []grade.Rejected[answer]{
 		{Name: "no Done", Answer: nodone.Worker, Says: "no second sync"},
+		{Name: "defers Done in the loop", Answer: deferinloop.Worker, Says: "when Worker returns"},
 		{Name: "ends when the queue is empty", Answer: untilempty.Worker, Says: "Worker returned"},
 		{Name: "does not ask for shutdown", Answer: noshutdown.Worker, Says: "a sync of the empty key"},
 		{Name: "Done before the sync", Answer: donefirst.Worker, Says: "2 syncs of default/"},
@@ -79,7 +81,7 @@ func grading(t *grade.T, worker answer) {
 	settle("a second sync of " + key.String())
 	if syncs.of(key) < 2 {
 		t.Reject(key.String()+" was added again during its sync: a second sync after it", "no second sync",
-			"Done: without it, the queue takes the key for one that a worker still has")
+			"Done: is it called after each sync? A defer in a loop runs when Worker returns")
 	}
 	time.Sleep(10 * time.Second)
 

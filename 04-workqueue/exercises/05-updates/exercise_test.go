@@ -18,6 +18,7 @@ import (
 	goroutines "example.com/client-go-workbook/04-workqueue/exercises/05-updates/attempts/goroutines"
 	inthehandler "example.com/client-go-workbook/04-workqueue/exercises/05-updates/attempts/inthehandler"
 	objects "example.com/client-go-workbook/04-workqueue/exercises/05-updates/attempts/objects"
+	ratelimited "example.com/client-go-workbook/04-workqueue/exercises/05-updates/attempts/ratelimited"
 	stateofthefirstevent "example.com/client-go-workbook/04-workqueue/exercises/05-updates/attempts/stateofthefirstevent"
 	workerstays "example.com/client-go-workbook/04-workqueue/exercises/05-updates/attempts/workerstays"
 	solution "example.com/client-go-workbook/04-workqueue/exercises/05-updates/solution"
@@ -35,6 +36,7 @@ var exercise = grade.Exercise[answer]{
 		{Name: "objects in the queue", Answer: objects.Run, Says: "saves in the first"},
 		{Name: "saves in the handler", Answer: inthehandler.Run, Says: "saves in the first"},
 		{Name: "leaves out what comes too early", Answer: atmostoften.Run, Says: "version"},
+		{Name: "AddRateLimited for each event", Answer: ratelimited.Run, Says: "AddRateLimited is for retries"},
 		{Name: "a goroutine for each event", Answer: goroutines.Run, Says: "at the same time"},
 		{Name: "saves the state of the first event", Answer: stateofthefirstevent.Run, Says: "version"},
 		{Name: "the worker stays", Answer: workerstays.Run, Says: "a goroutine still runs"},
@@ -102,7 +104,7 @@ func grading(t *grade.T, run answer) {
 				saved = "none"
 			}
 			t.Reject(fmt.Sprintf("the last save of pod %s has its newest state, version %s", pod.Name, pod.ResourceVersion),
-				fmt.Sprintf("version of the last save: %s", saved), "each event adds the key; the worker reads the pod from the store")
+				fmt.Sprintf("version of the last save: %s", saved), "each event adds the key with Add (AddRateLimited is for retries); the worker reads the pod from the store")
 		}
 	}
 
