@@ -61,6 +61,7 @@ built() {
 		uname -sm
 	} | cksum | cut -d ' ' -f 1)
 	if [ ! -x "$program" ]; then
+		[ ! -t 2 ] || say "Compiling scripts/$name, once."
 		from=$(go tool -n "$name") || return # go builds it, in its own cache
 		(umask 077 && mkdir -p "$cache" && cp "$from" "$program.$$" && mv "$program.$$" "$program") 2>/dev/null ||
 			program=$from # the cache cannot be written

@@ -124,11 +124,16 @@ func compilerLines(e exercise, printed string) []string {
 	return lines
 }
 
-// startCluster brings the workbook's cluster up, if it is not.
-func (w *workbook) startCluster(ctx context.Context, report func(line string)) error {
+// clusterRuns reports whether the workbook's cluster is up.
+func (w *workbook) clusterRuns(ctx context.Context) bool {
 	status := command(ctx, syscall.SIGKILL, "scripts/cluster-status.sh")
 	status.Dir, status.Env = w.root, environment()
-	if runGroup(status) == nil || ctx.Err() != nil {
+	return runGroup(status) == nil
+}
+
+// startCluster brings the workbook's cluster up, if it is not.
+func (w *workbook) startCluster(ctx context.Context, report func(line string)) error {
+	if w.clusterRuns(ctx) || ctx.Err() != nil {
 		return ctx.Err()
 	}
 	report("This needs the cluster, which is not running: starting it, as make cluster does.")

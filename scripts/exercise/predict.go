@@ -54,6 +54,9 @@ func (w *workbook) ask(ctx context.Context, p prediction, in *os.File) (*exercis
 		lines.Reset(reader)
 	}
 	w.say(questionText(p, w.width))
+	if !w.clusterRuns(ctx) {
+		w.say("An answer starts the cluster, which takes minutes the first time. Enter goes on with the next exercise.")
+	}
 	for {
 		fmt.Fprint(w.out, "Your answer (Enter: later): ")
 		line, err := lines.ReadString('\n')

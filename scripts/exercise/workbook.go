@@ -137,7 +137,7 @@ func (w *workbook) solved(ctx context.Context, e exercise) (bool, error) {
 	if err != nil || known {
 		return solved, err
 	}
-	w.report(e.ID + " has changed since it was graded: grading it.")
+	w.report(e.ID + " has changed: grading it.")
 	o, err := w.grade(ctx, e, w.report)
 	return o.passed(), err
 }
