@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -30,10 +29,16 @@ func (w *workbook) watchScreen(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	s := &screen{w: w, ctx: ctx, width: 80, height: 24}
-	// The signals are main's, whose context ends the program; the terminal is restored in any case.
-	program := tea.NewProgram(s, tea.WithContext(ctx), tea.WithoutSignalHandler())
+	// The signals are main's, whose context ends the program as q does. Its own context only ends what is sent to it later.
+	ofProgram, end := context.WithCancel(context.Background())
+	defer end()
+	program := tea.NewProgram(s, tea.WithContext(ofProgram), tea.WithoutSignalHandler())
 	s.send = program.Send
 	s.show(*t)
+	s.running.Go(func() {
+		<-ctx.Done()
+		program.Quit()
+	})
 	s.running.Go(func() {
 		err := w.watchFiles(ctx, func(e exercise) { program.Send(saved{e}) })
 		if err != nil && ctx.Err() == nil {
@@ -41,11 +46,9 @@ func (w *workbook) watchScreen(ctx context.Context) error {
 		}
 	})
 	_, err = program.Run()
+	end()
 	cancel()
 	s.running.Wait()
-	if errors.Is(err, tea.ErrProgramKilled) || errors.Is(err, tea.ErrInterrupted) {
-		return nil // main sees why
-	}
 	return err
 }
 
