@@ -64,6 +64,7 @@ func gradeFollow(t *grade.T, follow answer) {
 	if lines := out.lines.Load(); lines != 2 {
 		t.Reject("after 2.5 seconds, 2 lines", fmt.Sprintf("%d lines", lines), "Follow's documentation")
 	}
+	t.Doing("Follow returns after ctx has ended")
 	cancel() // the third pod's call has begun, and the others wait
 	select {
 	case <-returned:
