@@ -30,7 +30,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/kubernetes/scheme"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
 	"example.com/client-go-workbook/internal/cutter"
@@ -119,9 +119,9 @@ func Start(t testing.TB) *Server {
 func (s *Server) Config() *rest.Config { return rest.CopyConfig(s.config) }
 
 // Core returns a client for the resources of core/v1.
-func (s *Server) Core() corev1client.CoreV1Interface {
+func (s *Server) Core() typedcorev1.CoreV1Interface {
 	s.t.Helper()
-	client, err := corev1client.NewForConfigAndClient(s.config, s.client)
+	client, err := typedcorev1.NewForConfigAndClient(s.config, s.client)
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
-	appsv1client "k8s.io/client-go/kubernetes/typed/apps/v1"
+	typedappsv1 "k8s.io/client-go/kubernetes/typed/apps/v1"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/cache"
 
@@ -105,7 +105,7 @@ func TestSilence(t *testing.T) {
 	}
 	s.Create(pod("b", ""))
 	// A client of its own, and so another connection, which is not silent.
-	other := testkit.Must(appsv1client.NewForConfig(s.Config()))(t)
+	other := testkit.Must(typedappsv1.NewForConfig(s.Config()))(t)
 	testkit.Must(other.Deployments("default").List(t.Context(), metav1.ListOptions{}))(t)
 	select {
 	case event := <-watched.ResultChan():
@@ -117,7 +117,7 @@ func TestSilence(t *testing.T) {
 // TestClients has the clients that chapters use, on resources of two groups.
 func TestClients(t *testing.T) {
 	s := Start(t)
-	deployments := testkit.Must(appsv1client.NewForConfig(s.Config()))(t).Deployments("default")
+	deployments := testkit.Must(typedappsv1.NewForConfig(s.Config()))(t).Deployments("default")
 	web := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
 	created := testkit.Must(deployments.Create(t.Context(), web, metav1.CreateOptions{}))(t)
 	created.Status.Replicas = 3

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	another "example.com/client-go-workbook/01-listwatch/exercises/01-pages/another"
 	asksforall "example.com/client-go-workbook/01-listwatch/exercises/01-pages/attempts/asks-for-all"
@@ -20,7 +20,7 @@ import (
 	"example.com/client-go-workbook/internal/grade"
 )
 
-type answer = func(ctx context.Context, pods corev1client.PodInterface, pageSize int64) ([]string, error)
+type answer = func(ctx context.Context, pods typedcorev1.PodInterface, pageSize int64) ([]string, error)
 
 var exercise = grade.Exercise[answer]{
 	Learner:  PodNames,

@@ -4,11 +4,11 @@ import (
 	"context"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
 // ListAndWatch reports all pods, and then each change, until the server ends the watch.
-func ListAndWatch(ctx context.Context, pods corev1client.PodInterface, report func(event, name string)) error {
+func ListAndWatch(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error {
 	list, err := pods.List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"testing"
 
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	another "example.com/client-go-workbook/01-listwatch/exercises/02-no-gap/another"
 	fromlast "example.com/client-go-workbook/01-listwatch/exercises/02-no-gap/attempts/from-the-last-pod"
@@ -18,7 +18,7 @@ import (
 	"example.com/client-go-workbook/internal/grade"
 )
 
-type answer = func(ctx context.Context, pods corev1client.PodInterface, report func(event, name string)) error
+type answer = func(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error
 
 var exercise = grade.Exercise[answer]{
 	Learner:  ListAndWatch,

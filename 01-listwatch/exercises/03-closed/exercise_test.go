@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	another "example.com/client-go-workbook/01-listwatch/exercises/03-closed/another"
 	begins "example.com/client-go-workbook/01-listwatch/exercises/03-closed/attempts/begins-again-each-time"
@@ -18,7 +18,7 @@ import (
 	"example.com/client-go-workbook/internal/grade"
 )
 
-type answer = func(ctx context.Context, pods corev1client.PodInterface, resourceVersion string, report func(event, name string)) error
+type answer = func(ctx context.Context, pods typedcorev1.PodInterface, resourceVersion string, report func(event, name string)) error
 
 var exercise = grade.Exercise[answer]{
 	Learner:  Follow,
@@ -44,7 +44,7 @@ func gradeFollow(t *grade.T, learners answer) {
 	names := run.Names(6)
 	run.Create(follow.Pod("listed"))
 	version := run.Version()
-	run.Start(func(ctx context.Context, pods corev1client.PodInterface, report func(event, name string)) error {
+	run.Start(func(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error {
 		return learners(ctx, pods, version, report)
 	})
 	run.Create(follow.Pod(names[0]))

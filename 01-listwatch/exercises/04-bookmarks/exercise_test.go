@@ -6,7 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	another "example.com/client-go-workbook/01-listwatch/exercises/04-bookmarks/another"
 	once "example.com/client-go-workbook/01-listwatch/exercises/04-bookmarks/attempts/asks-once"
@@ -19,7 +19,7 @@ import (
 	"example.com/client-go-workbook/internal/grade"
 )
 
-type answer = func(ctx context.Context, pods corev1client.PodInterface, resourceVersion string, report func(event, name string)) error
+type answer = func(ctx context.Context, pods typedcorev1.PodInterface, resourceVersion string, report func(event, name string)) error
 
 var exercise = grade.Exercise[answer]{
 	Learner:  Follow,
@@ -41,7 +41,7 @@ func gradeFollow(t *grade.T, learners answer) {
 	run := follow.New(t)
 	names := run.Names(6)
 	version := run.Version()
-	run.Start(func(ctx context.Context, pods corev1client.PodInterface, report func(event, name string)) error {
+	run.Start(func(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error {
 		return learners(ctx, pods, version, report)
 	})
 	run.Create(follow.Pod(names[0]))

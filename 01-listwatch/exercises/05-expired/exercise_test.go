@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	another "example.com/client-go-workbook/01-listwatch/exercises/05-expired/another"
 	asks "example.com/client-go-workbook/01-listwatch/exercises/05-expired/attempts/asks-the-same-again"
@@ -21,7 +21,7 @@ import (
 	"example.com/client-go-workbook/internal/scripted"
 )
 
-type answer = func(ctx context.Context, pods corev1client.PodInterface, report func(event, name string)) error
+type answer = func(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error
 
 var exercise = grade.Exercise[answer]{
 	Learner:  Mirror,

@@ -11,7 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	another "example.com/client-go-workbook/01-listwatch/exercises/06-streaming/another"
 	leaves "example.com/client-go-workbook/01-listwatch/exercises/06-streaming/attempts/leaves-the-watch-open"
@@ -27,7 +27,7 @@ import (
 	"example.com/client-go-workbook/internal/grade"
 )
 
-type answer = func(ctx context.Context, pods corev1client.PodInterface) (names []string, resourceVersion string, err error)
+type answer = func(ctx context.Context, pods typedcorev1.PodInterface) (names []string, resourceVersion string, err error)
 
 var exercise = grade.Exercise[answer]{
 	Learner:  PodNames,
@@ -62,7 +62,7 @@ func gradePodNames(t *grade.T, podNames answer) {
 
 	config := run.Config()
 	config.Wrap(slow)
-	client, err := corev1client.NewForConfig(config)
+	client, err := typedcorev1.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func gradePodNames(t *grade.T, podNames answer) {
 	// The server ends the watch in the middle of the initial events.
 	short := run.Config()
 	short.Wrap(cutShort)
-	if client, err = corev1client.NewForConfig(short); err != nil {
+	if client, err = typedcorev1.NewForConfig(short); err != nil {
 		t.Fatal(err)
 	}
 	t.Doing("your function returns when the watch has ended in the middle of the list")

@@ -3,12 +3,12 @@ package exercise
 import (
 	"time"
 
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 )
 
 // NewPods returns a client for pods that notices within silence that its connection is dead.
-func NewPods(config *rest.Config, silence time.Duration) (corev1client.PodsGetter, error) {
+func NewPods(config *rest.Config, silence time.Duration) (typedcorev1.PodsGetter, error) {
 	// TODO: silence is the time that you have. The default is 45 seconds.
-	return corev1client.NewForConfig(config)
+	return typedcorev1.NewForConfig(config)
 }

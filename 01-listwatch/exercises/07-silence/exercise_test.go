@@ -7,7 +7,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
 	another "example.com/client-go-workbook/01-listwatch/exercises/07-silence/another"
@@ -23,7 +23,7 @@ import (
 	"example.com/client-go-workbook/internal/scripted"
 )
 
-type answer = func(config *rest.Config, silence time.Duration) (corev1client.PodsGetter, error)
+type answer = func(config *rest.Config, silence time.Duration) (typedcorev1.PodsGetter, error)
 
 var exercise = grade.Exercise[answer]{
 	Learner:  NewPods,

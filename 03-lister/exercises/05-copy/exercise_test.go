@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	corelisters "k8s.io/client-go/listers/core/v1"
@@ -69,7 +69,7 @@ func gradePrepare(t *grade.T, prepare answer) {
 		if err != nil || got == nil {
 			t.Reject(fmt.Sprintf("pod shop/%s with image %s", name, after), fmt.Sprintf("pod %v, error: %v", got, err), "your Prepare")
 		}
-		if now, _, _ := store.Indexer.GetByKey("shop/" + name); now != item || !equality.Semantic.DeepEqual(stored, was) {
+		if now, _, _ := store.Indexer.GetByKey("shop/" + name); now != item || !apiequality.Semantic.DeepEqual(stored, was) {
 			t.Reject(fmt.Sprintf("pod shop/%s in the store as it was: image %s, labels %v", name, before, was.Labels),
 				fmt.Sprintf("in the store, image %s, labels %v", stored.Spec.Containers[0].Image, stored.Labels),
 				`"Deep copy" in the chapter's README`)
@@ -79,7 +79,7 @@ func gradePrepare(t *grade.T, prepare answer) {
 		want.Spec.Containers[0].Image = after
 		want.Labels = map[string]string{"reviewed": "true"}
 		maps.Copy(want.Labels, was.Labels)
-		if !equality.Semantic.DeepEqual(got, want) {
+		if !apiequality.Semantic.DeepEqual(got, want) {
 			t.Reject(fmt.Sprintf("pod shop/%s with image %s and labels %v, and all else as before", name, after, want.Labels),
 				describe(got),
 				"the fields Spec.Containers and Labels of the pod that you return")

@@ -6,12 +6,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/pager"
 )
 
 // PodNames leaves the pages to client-go's pager.
-func PodNames(ctx context.Context, pods corev1client.PodInterface, pageSize int64) ([]string, error) {
+func PodNames(ctx context.Context, pods typedcorev1.PodInterface, pageSize int64) ([]string, error) {
 	var names []string
 	pages := pager.New(func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 		return pods.List(ctx, options)

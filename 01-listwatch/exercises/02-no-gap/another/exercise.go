@@ -5,11 +5,11 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
 // ListAndWatch gets the list in pages, whose version is the same, and waits for an event or the end of ctx.
-func ListAndWatch(ctx context.Context, pods corev1client.PodInterface, report func(event, name string)) error {
+func ListAndWatch(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error {
 	options := metav1.ListOptions{Limit: 2}
 	for {
 		page, err := pods.List(ctx, options)

@@ -7,11 +7,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
 // Follow has all in one loop, with a case for each type of event.
-func Follow(ctx context.Context, pods corev1client.PodInterface, resourceVersion string, report func(event, name string)) error {
+func Follow(ctx context.Context, pods typedcorev1.PodInterface, resourceVersion string, report func(event, name string)) error {
 	options := metav1.ListOptions{ResourceVersion: resourceVersion, AllowWatchBookmarks: true}
 	changes, err := pods.Watch(ctx, options)
 	if err != nil {

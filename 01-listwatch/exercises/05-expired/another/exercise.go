@@ -7,12 +7,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/cache"
 )
 
 // Mirror is an informer, the subject of chapter 2: it lists, watches, lists again and compares.
-func Mirror(ctx context.Context, pods corev1client.PodInterface, report func(event, name string)) error {
+func Mirror(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error {
 	_, controller := cache.NewInformerWithOptions(cache.InformerOptions{
 		ObjectType: &corev1.Pod{},
 		ListerWatcher: &cache.ListWatch{

@@ -5,12 +5,12 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	watchtools "k8s.io/client-go/tools/watch"
 )
 
 // PodNames ends its watch by a context of its own, and leaves the loop to client-go.
-func PodNames(ctx context.Context, pods corev1client.PodInterface) (names []string, resourceVersion string, err error) {
+func PodNames(ctx context.Context, pods typedcorev1.PodInterface) (names []string, resourceVersion string, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	initial := true

@@ -4,12 +4,12 @@ import (
 	"net/http"
 	"time"
 
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 )
 
 // NewPods has a transport of its own, with the times in it.
-func NewPods(config *rest.Config, silence time.Duration) (corev1client.PodsGetter, error) {
+func NewPods(config *rest.Config, silence time.Duration) (typedcorev1.PodsGetter, error) {
 	tlsConfig, err := rest.TLSConfigFor(config)
 	if err != nil {
 		return nil, err
@@ -23,5 +23,5 @@ func NewPods(config *rest.Config, silence time.Duration) (corev1client.PodsGette
 	if err != nil {
 		return nil, err
 	}
-	return corev1client.NewForConfigAndClient(config, &http.Client{Transport: transport})
+	return typedcorev1.NewForConfigAndClient(config, &http.Client{Transport: transport})
 }

@@ -5,12 +5,12 @@ import (
 	"strconv"
 	"time"
 
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 )
 
 // NewPods returns a client for pods that notices within silence that its connection is dead.
-func NewPods(config *rest.Config, silence time.Duration) (corev1client.PodsGetter, error) {
+func NewPods(config *rest.Config, silence time.Duration) (typedcorev1.PodsGetter, error) {
 	// Two times follow one another: without a packet until a ping is sent, and without an answer to it.
 	half := strconv.Itoa(int(silence.Seconds()) / 2)
 	for _, variable := range []string{"HTTP2_READ_IDLE_TIMEOUT_SECONDS", "HTTP2_PING_TIMEOUT_SECONDS"} {
@@ -19,5 +19,5 @@ func NewPods(config *rest.Config, silence time.Duration) (corev1client.PodsGette
 			return nil, err
 		}
 	}
-	return corev1client.NewForConfig(config)
+	return typedcorev1.NewForConfig(config)
 }

@@ -10,14 +10,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"example.com/client-go-workbook/internal/grade"
 	"example.com/client-go-workbook/internal/scripted"
 )
 
 // Answer reports events until ctx ends.
-type Answer func(ctx context.Context, pods corev1client.PodInterface, report func(event, name string)) error
+type Answer func(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error
 
 // Run is an answer that runs.
 type Run struct {
@@ -64,7 +64,7 @@ func (r *Run) Names(count int) []string {
 }
 
 // Client returns a client whose requests Hold holds back.
-func (r *Run) Client() corev1client.PodInterface {
+func (r *Run) Client() typedcorev1.PodInterface {
 	config := r.Config()
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(request *http.Request) (*http.Response, error) {
@@ -78,7 +78,7 @@ func (r *Run) Client() corev1client.PodInterface {
 			return response, err
 		})
 	})
-	client, err := corev1client.NewForConfig(config)
+	client, err := typedcorev1.NewForConfig(config)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -4,10 +4,10 @@ import (
 	"context"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
-func PodNames(ctx context.Context, pods corev1client.PodInterface, pageSize int64) ([]string, error) {
+func PodNames(ctx context.Context, pods typedcorev1.PodInterface, pageSize int64) ([]string, error) {
 	var names []string
 	options := metav1.ListOptions{Limit: pageSize}
 	for {

@@ -5,10 +5,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
-func ListAndWatch(ctx context.Context, pods corev1client.PodInterface, report func(event, name string)) error {
+func ListAndWatch(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error {
 	list, err := pods.List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err

@@ -6,10 +6,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
-func Follow(ctx context.Context, pods corev1client.PodInterface, resourceVersion string, report func(event, name string)) error {
+func Follow(ctx context.Context, pods typedcorev1.PodInterface, resourceVersion string, report func(event, name string)) error {
 	for ctx.Err() == nil {
 		changes, err := pods.Watch(ctx, metav1.ListOptions{ResourceVersion: resourceVersion})
 		if ctx.Err() != nil {

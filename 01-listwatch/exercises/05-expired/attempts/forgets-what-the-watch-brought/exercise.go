@@ -7,10 +7,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
-func Mirror(ctx context.Context, pods corev1client.PodInterface, report func(event, name string)) error {
+func Mirror(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error {
 	k := known{}
 	for {
 		list, err := pods.List(ctx, metav1.ListOptions{})
@@ -53,7 +53,7 @@ func (k known) replace(list []corev1.Pod, report func(event, name string)) {
 }
 
 func (k known) watchFrom(
-	ctx context.Context, pods corev1client.PodInterface, resourceVersion string, report func(event, name string),
+	ctx context.Context, pods typedcorev1.PodInterface, resourceVersion string, report func(event, name string),
 ) error {
 	for {
 		changes, err := pods.Watch(ctx, metav1.ListOptions{ResourceVersion: resourceVersion, AllowWatchBookmarks: true})

@@ -8,10 +8,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
-func PodNames(ctx context.Context, pods corev1client.PodInterface) (names []string, resourceVersion string, err error) {
+func PodNames(ctx context.Context, pods typedcorev1.PodInterface) (names []string, resourceVersion string, err error) {
 	w, err := pods.Watch(ctx, metav1.ListOptions{
 		SendInitialEvents:    new(true),
 		ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,

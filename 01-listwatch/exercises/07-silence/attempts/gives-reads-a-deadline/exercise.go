@@ -5,11 +5,11 @@ import (
 	"net"
 	"time"
 
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 )
 
-func NewPods(config *rest.Config, silence time.Duration) (corev1client.PodsGetter, error) {
+func NewPods(config *rest.Config, silence time.Duration) (typedcorev1.PodsGetter, error) {
 	config = rest.CopyConfig(config)
 	dial := config.Dial
 	config.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -19,7 +19,7 @@ func NewPods(config *rest.Config, silence time.Duration) (corev1client.PodsGette
 		}
 		return impatient{conn, silence}, nil
 	}
-	return corev1client.NewForConfig(config)
+	return typedcorev1.NewForConfig(config)
 }
 
 type impatient struct {

@@ -5,13 +5,13 @@ import (
 	"strconv"
 	"time"
 
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 )
 
-func NewPods(config *rest.Config, silence time.Duration) (corev1client.PodsGetter, error) {
+func NewPods(config *rest.Config, silence time.Duration) (typedcorev1.PodsGetter, error) {
 	if err := os.Setenv("HTTP2_READ_IDLE_TIMEOUT_SECONDS", strconv.Itoa(int(silence.Seconds()))); err != nil {
 		return nil, err
 	}
-	return corev1client.NewForConfig(config)
+	return typedcorev1.NewForConfig(config)
 }

@@ -5,12 +5,12 @@ import (
 	"strconv"
 	"time"
 
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 )
 
-func NewPods(config *rest.Config, silence time.Duration) (corev1client.PodsGetter, error) {
-	client, err := corev1client.NewForConfig(config)
+func NewPods(config *rest.Config, silence time.Duration) (typedcorev1.PodsGetter, error) {
+	client, err := typedcorev1.NewForConfig(config)
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,7 @@ import (
 	"io"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/client-go/tools/cache"
 )
 
@@ -15,7 +15,7 @@ func PrintUpdates(pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Write
 	_, err := pods.AddTypedEventHandler(cache.TypedResourceEventHandlerFuncs[*corev1.Pod]{
 		UpdateFunc: func(old, pod *corev1.Pod) {
 			reason := "changed"
-			if equality.Semantic.DeepEqual(old, pod) {
+			if apiequality.Semantic.DeepEqual(old, pod) {
 				reason = "resync"
 				if now := pods.LastSyncResourceVersion(); now != version {
 					reason, version = "relisted", now
