@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/term"
@@ -64,12 +65,15 @@ func open(root string, out io.Writer) (*workbook, error) {
 		w.width = min(columns, 100)
 	}
 	for _, c := range chapters {
-		for i := range c.Predictions {
-			w.tasks = append(w.tasks, task{c.Predictions[i].ID, c.Folder, nil, &c.Predictions[i]})
-		}
+		var tasks, predictions []task
 		for i := range c.Exercises {
-			w.tasks = append(w.tasks, task{c.Exercises[i].ID, c.Folder, &c.Exercises[i], nil})
+			tasks = append(tasks, task{c.Exercises[i].ID, c.Folder, &c.Exercises[i], nil})
 		}
+		for i := range c.Predictions {
+			predictions = append(predictions, task{c.Predictions[i].ID, c.Folder, nil, &c.Predictions[i]})
+		}
+		// The first exercise comes before the predictions: it is quick, and in chapter 1 it needs no cluster.
+		w.tasks = append(w.tasks, slices.Insert(tasks, min(1, len(tasks)), predictions...)...)
 	}
 	return w, nil
 }
