@@ -176,7 +176,7 @@ func TestFromEventToSync(t *testing.T) {
 
 func TestRetries(t *testing.T) {
 	for name, test := range map[string]struct {
-		fails    int             // how many of the first attempts fail
+		fails    int             // how many of the first attempts after an event fail
 		attempts []time.Duration // when they came
 		want     string
 		reported bool
@@ -199,11 +199,14 @@ DROPPED    default/a after attempt 6: no luck
 			reported: true,
 		},
 		"after a success, the next failure is a first one again": {
-			fails:    2,
-			attempts: []time.Duration{0, 5 * time.Millisecond, 15 * time.Millisecond, time.Hour},
-			want: `RETRY      default/a attempt 1 failed, next in 5ms: no luck
+			fails: 2,
+			attempts: []time.Duration{
+				0, 5 * time.Millisecond, 15 * time.Millisecond,
+				time.Hour, time.Hour + 5*time.Millisecond, time.Hour + 15*time.Millisecond,
+			},
+			want: strings.Repeat(`RETRY      default/a attempt 1 failed, next in 5ms: no luck
 RETRY      default/a attempt 2 failed, next in 10ms: no luck
-`,
+`, 2),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -211,9 +214,11 @@ RETRY      default/a attempt 2 failed, next in 10ms: no luck
 				ctx, log := withLog(t)
 				start := time.Now()
 				var attempts []time.Duration
+				failed := 0
 				c, out := newTestController(func(context.Context, cache.ObjectName) error {
 					attempts = append(attempts, time.Since(start))
-					if len(attempts) <= test.fails {
+					if failed < test.fails {
+						failed++
 						return errors.New("no luck")
 					}
 					return nil
@@ -221,6 +226,8 @@ RETRY      default/a attempt 2 failed, next in 10ms: no luck
 				stop := c.start(ctx, 1)
 				c.queue.Add(key("a"))
 				time.Sleep(time.Hour)
+				synctest.Wait()
+				failed = 0
 				c.queue.Add(key("a"))
 				time.Sleep(time.Hour)
 				stop()
