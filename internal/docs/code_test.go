@@ -16,7 +16,10 @@ import (
 // that file of the README's folder, or all of it. A line "// ..." stands for lines that are left out.
 func TestGoCodeInREADMEsIsTheChapters(t *testing.T) {
 	for page, text := range readmes(t) {
-		for _, b := range goBlocks(text) {
+		for _, b := range blocks(text) {
+			if b.language != "go" {
+				continue
+			}
 			if err := b.check(filepath.Dir(page)); err != nil {
 				t.Errorf("%s:%d: %v", page, b.line, err)
 			}
@@ -40,7 +43,7 @@ func TestWrongGoCodeIsFound(t *testing.T) {
 		"```go y.go f\nreturn 0\n```":                                                                         false,
 		"```go\nreturn 0\n```":                                                                                false, // from no file
 	} {
-		for _, b := range goBlocks(text) {
+		for _, b := range blocks(text) {
 			if err := b.check(folder); (err == nil) != ok {
 				t.Errorf("%s\n%v", text, err)
 			}
@@ -65,32 +68,35 @@ func readmes(t *testing.T) map[string]string {
 	return texts
 }
 
-type goBlock struct {
-	line  int
-	words []string // after ```go
-	code  []string
+// block is what stands between two lines of ```.
+type block struct {
+	line     int
+	language string   // behind the first ```
+	words    []string // behind the language
+	lines    []string // without the indentation of the first ```
 }
 
-func goBlocks(text string) (blocks []goBlock) {
-	open := false
+func blocks(text string) (all []block) {
+	indent, open := "", false
 	for i, line := range strings.Split(text, "\n") {
-		info, fence := strings.CutPrefix(line, "```")
-		switch words := strings.Fields(info); {
-		case fence && open:
+		before, info, fence := strings.Cut(line, "```")
+		switch {
+		case fence && open && before == indent:
 			open = false
-		case fence && len(words) > 0 && words[0] == "go":
-			open = true
-			blocks = append(blocks, goBlock{line: i + 1, words: words[1:]})
 		case open:
-			last := &blocks[len(blocks)-1]
-			last.code = append(last.code, line)
+			last := &all[len(all)-1]
+			last.lines = append(last.lines, strings.TrimPrefix(line, indent))
+		case fence && strings.TrimSpace(before) == "":
+			indent, open = before, true
+			language, words, _ := strings.Cut(info, " ")
+			all = append(all, block{line: i + 1, language: language, words: strings.Fields(words)})
 		}
 	}
-	return blocks
+	return all
 }
 
 // check returns an error if the block is not in the declaration that it names.
-func (b goBlock) check(folder string) error {
+func (b block) check(folder string) error {
 	if len(b.words) != 2 {
 		return fmt.Errorf("Go code without its source: write ```go FILE NAME")
 	}
@@ -103,16 +109,23 @@ func (b goBlock) check(folder string) error {
 	if err != nil {
 		return err
 	}
-	// Each run of lines between two "// ..." stands in the declaration, behind the run before.
-	rest := trimmed(declaration)
-	for i, run := range runs(b.code) {
-		at := indexOf(rest, run)
-		if at < 0 {
-			return fmt.Errorf("part %d of the block is not in %s of %s, or not behind the part before it", i+1, name, b.words[0])
-		}
-		rest = rest[at+len(run):]
+	if part := missing(trimmed(declaration), trimmed(b.lines), "// ..."); part > 0 {
+		return fmt.Errorf("part %d of the block is not in %s of %s, or not behind the part before it", part, name, b.words[0])
 	}
 	return nil
+}
+
+// missing splits a block at the lines that stand for any number of lines, and returns the first part that the text does
+// not have behind the part before it. It counts from 1; 0 is none.
+func missing(text, block []string, anything string) int {
+	for i, run := range runs(block, anything) {
+		at := indexOf(text, run)
+		if at < 0 {
+			return i + 1
+		}
+		text = text[at+len(run):]
+	}
+	return 0
 }
 
 // declarationOf returns the lines of a declaration, with its comment.
@@ -185,11 +198,10 @@ func trimmed(lines []string) []string {
 	return result
 }
 
-// runs splits a block at its "// ..." lines.
-func runs(code []string) (result [][]string) {
+func runs(block []string, anything string) (result [][]string) {
 	result = append(result, nil)
-	for _, line := range trimmed(code) {
-		if line == "// ..." {
+	for _, line := range block {
+		if line == anything {
 			result = append(result, nil)
 			continue
 		}
