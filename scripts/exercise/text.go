@@ -21,15 +21,21 @@ var (
 	red   = ansi.NewStyle().ForegroundColor(ansi.Red)
 )
 
+// wrap breaks lines between words only: a path that is broken behind a hyphen cannot be found with a search.
+func wrap(text string, width int) string {
+	const unbreakable = "\u2011" // a hyphen, as wide as the other one
+	return strings.ReplaceAll(ansi.Wrap(strings.ReplaceAll(text, "-", unbreakable), width, ""), unbreakable, "-")
+}
+
 // hang writes a text behind a label. Its lines are wrapped, and stand below each other.
 func hang(label, text string, width int) string {
 	indent := strings.Repeat(" ", ansi.StringWidth(label))
-	return label + strings.ReplaceAll(ansi.Wrap(text, max(width-len(indent), 20), ""), "\n", "\n"+indent)
+	return label + strings.ReplaceAll(wrap(text, max(width-len(indent), 20)), "\n", "\n"+indent)
 }
 
 // paragraph wraps a text whose own line breaks mean nothing.
 func paragraph(text string, width int) string {
-	return ansi.Wrap(strings.Join(strings.Fields(text), " "), width, "")
+	return wrap(strings.Join(strings.Fields(text), " "), width)
 }
 
 var (
@@ -59,7 +65,7 @@ func taskText(markdown string, width int) string {
 	for i, line := range lines {
 		line = markdownLink.ReplaceAllString(line, "$1")
 		line = markdownBold.ReplaceAllStringFunc(line, func(text string) string { return bold.Styled(strings.Trim(text, "*")) })
-		lines[i] = ansi.Wrap(line, width, "")
+		lines[i] = wrap(line, width)
 	}
 	return strings.Join(lines, "\n")
 }
@@ -109,7 +115,7 @@ func hintText(e exercise, shown, width int) string {
 
 // questionText is the question of a prediction and its choices.
 func questionText(p prediction, width int) string {
-	lines := []string{bold.Styled("prediction " + p.ID), ansi.Wrap(strings.TrimSpace(p.Question), width, "")}
+	lines := []string{bold.Styled("prediction " + p.ID), wrap(strings.TrimSpace(p.Question), width)}
 	for i, choice := range p.Choices {
 		label := fmt.Sprintf("  %s  %-10s ", exercises.Letter(i), choice.Word)
 		lines = append(lines, hang(label, strings.Join(strings.Fields(choice.Text), " "), width))

@@ -19,6 +19,13 @@ func TestTaskTextIsWrappedAnew(t *testing.T) {
 	}
 }
 
+func TestNoLineBreaksAtAHyphen(t *testing.T) {
+	const want = "the file is in\nk8s.io/client-go/tools/cache"
+	if got := paragraph("the file is in k8s.io/client-go/tools/cache", 32); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestCompilerLinesAreFive(t *testing.T) {
 	e := exercise{Folder: "01-list/exercises/01-a"}
 	printed := "# example.com/client-go-workbook/01-list/exercises/01-a\n"

@@ -79,7 +79,7 @@ func gradeFactory(t *grade.T, newFactory answer) {
 		t.Reject("the informer syncs", "it has not synced after its request with "+strings.Join(names(requests[len(requests)-1]), ", "),
 			"the options that the reflector has set before the tweak: watchList in client-go's tools/cache/reflector.go")
 	}
-	expectPods(t, informer, "at first", one, two)
+	expectPods(t, server, informer, "at first", one, two)
 
 	moved := two.DeepCopy()
 	moved.Labels["app"] = "db"
@@ -88,7 +88,7 @@ func gradeFactory(t *grade.T, newFactory answer) {
 	joined.Labels["app"] = app
 	server.Update(joined)
 	synctest.Wait()
-	expectPods(t, informer, "after the labels of two pods have changed", one, otherApp)
+	expectPods(t, server, informer, "after the labels of two pods have changed", one, otherApp)
 
 	server.CloseWatches() // the next watch must have the selectors, too
 	time.Sleep(time.Minute)
@@ -96,7 +96,7 @@ func gradeFactory(t *grade.T, newFactory answer) {
 	late := newPod(namespace, "late", app, node)
 	server.Create(late)
 	synctest.Wait()
-	expectPods(t, informer, "after the watch was opened again", one, otherApp, late)
+	expectPods(t, server, informer, "after the watch was opened again", one, otherApp, late)
 }
 
 func newPod(namespace, name, app, node string) *corev1.Pod {
@@ -116,7 +116,7 @@ func names(request scripted.Request) []string {
 	return names
 }
 
-func expectPods(t *grade.T, informer cache.SharedInformer, when string, pods ...*corev1.Pod) {
+func expectPods(t *grade.T, server *scripted.Server, informer cache.SharedInformer, when string, pods ...*corev1.Pod) {
 	var expected []string
 	for _, pod := range pods {
 		expected = append(expected, pod.Namespace+"/"+pod.Name)
@@ -131,8 +131,15 @@ func expectPods(t *grade.T, informer cache.SharedInformer, when string, pods ...
 	if len(seen) > 0 {
 		has = "it has " + strings.Join(seen, ", ")
 	}
-	t.Reject(fmt.Sprintf("%s, the store has %s", when, strings.Join(expected, ", ")), has,
-		"WithTweakListOptions; LabelSelector and FieldSelector of metav1.ListOptions")
+	look := "WithTweakListOptions; LabelSelector and FieldSelector of metav1.ListOptions"
+	if sent := server.Requests("list", "watch"); len(sent) > 0 {
+		for name, other := range map[string]string{"labelSelector": "fieldSelector", "fieldSelector": "labelSelector"} {
+			if query := sent[len(sent)-1].Query; query.Get(name) != "" && query.Get(other) == "" {
+				look = fmt.Sprintf("the request has a %s, but no %s: where do you set both? WithTweakListOptions keeps one function", name, other)
+			}
+		}
+	}
+	t.Reject(fmt.Sprintf("%s, the store has %s", when, strings.Join(expected, ", ")), has, look)
 }
 
 func TestExercise(t *testing.T) { exercise.Test(t) }

@@ -66,7 +66,7 @@ func gradeTrack(t *grade.T, track answer) {
 	synctest.Wait()
 	if lines := c.printed.Lines()[c.read:]; len(lines) > 0 {
 		t.Reject("no line after a change of its labels: it is the same pod", fmt.Sprintf("%q", lines[0]),
-			"what does an object keep for life, and what does each change give it?")
+			"which field of metadata is the same as long as the pod exists, and which one does each change set?")
 	}
 	server.Delete(seen)
 	server.Create(seen)
@@ -115,7 +115,8 @@ func (c *checker) check(t *grade.T, when string) {
 		name, uid := words[1], words[2]
 		switch is := c.open[name]; {
 		case words[0] == "open" && is != "":
-			t.Reject(fmt.Sprintf("%s, %s is closed before it is opened again", when, name), stillOpen(is), look)
+			t.Reject(fmt.Sprintf("%s, %s is closed before it is opened again", when, name), stillOpen(is),
+				"your UpdateFunc: such an update means a close and an open, in this order")
 		case words[0] == "close" && is != uid:
 			t.Reject(fmt.Sprintf("%s, the pod that is open is closed: %s %.8s...", when, name, is), fmt.Sprintf("%q", line), look)
 		case words[0] == "open":

@@ -6,6 +6,7 @@ import (
 	"io"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -16,13 +17,14 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/tools/cache"
 
-	another "example.com/client-go-workbook/02-informer/exercises/08-goodbye/another"
-	fromhandler "example.com/client-go-workbook/02-informer/exercises/08-goodbye/attempts/fromhandler"
-	removesonly "example.com/client-go-workbook/02-informer/exercises/08-goodbye/attempts/removesonly"
-	silenced "example.com/client-go-workbook/02-informer/exercises/08-goodbye/attempts/silenced"
-	stays "example.com/client-go-workbook/02-informer/exercises/08-goodbye/attempts/stays"
-	solution "example.com/client-go-workbook/02-informer/exercises/08-goodbye/solution"
-	starter "example.com/client-go-workbook/02-informer/exercises/08-goodbye/starter"
+	another "example.com/client-go-workbook/02-informer/exercises/08-remove-handler/another"
+	checksctx "example.com/client-go-workbook/02-informer/exercises/08-remove-handler/attempts/checksctx"
+	fromhandler "example.com/client-go-workbook/02-informer/exercises/08-remove-handler/attempts/fromhandler"
+	removesonly "example.com/client-go-workbook/02-informer/exercises/08-remove-handler/attempts/removesonly"
+	silenced "example.com/client-go-workbook/02-informer/exercises/08-remove-handler/attempts/silenced"
+	stays "example.com/client-go-workbook/02-informer/exercises/08-remove-handler/attempts/stays"
+	solution "example.com/client-go-workbook/02-informer/exercises/08-remove-handler/solution"
+	starter "example.com/client-go-workbook/02-informer/exercises/08-remove-handler/starter"
 	"example.com/client-go-workbook/internal/grade"
 	"example.com/client-go-workbook/internal/scripted"
 )
@@ -34,12 +36,16 @@ var exercise = grade.Exercise[answer]{
 	Starter:  starter.Follow,
 	Accepted: []answer{solution.Follow, another.Follow},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "waits for the sync", Answer: stays.Follow, Says: "1 handler more"},
+		{Name: "waits for the sync", Answer: stays.Follow, Says: "1 more"},
 		{Name: "removes without a wait", Answer: removesonly.Follow, Says: "was written after Follow had returned"},
-		{Name: "silences the handler", Answer: silenced.Follow, Says: "1 handler more"},
+		{Name: "silences the handler", Answer: silenced.Follow, Says: "1 more"},
+		{Name: "silences and removes the handler", Answer: checksctx.Follow, Says: "while a line was being written"},
 		{Name: "removes itself", Answer: fromhandler.Follow, Says: "it had not returned an hour later"},
 	},
-	Grade: func(t *grade.T, follow answer) { t.Bubble(func(t *grade.T) { gradeFollow(t, follow) }) },
+	Grade: func(t *grade.T, follow answer) {
+		t.Bubble(func(t *grade.T) { gradeFollow(t, follow) })
+		gradeLastLine(t, follow)
+	},
 }
 
 func gradeFollow(t *grade.T, follow answer) {
@@ -48,9 +54,7 @@ func gradeFollow(t *grade.T, follow answer) {
 	for i := range pods {
 		server.Create(newPod(i))
 	}
-	listWatch := cache.NewListWatchFromClient(server.Core().RESTClient(), "pods", metav1.NamespaceAll, fields.Everything())
-	slow := slowInformer{cache.NewSharedIndexInformer(listWatch, &corev1.Pod{}, 0, nil)}
-	informer := cache.NewTypedSharedIndexInformer[*corev1.Pod](slow)
+	informer := cache.NewTypedSharedIndexInformer[*corev1.Pod](slowInformer{newInformer(server)})
 	go informer.RunWithContext(t.Context())
 	synctest.Wait()
 	before := handlers()
@@ -79,7 +83,7 @@ func gradeFollow(t *grade.T, follow answer) {
 			"RemoveEventHandler's documentation: what does it wait for?")
 	}
 	if after := handlers(); after > before {
-		t.Reject("the informer has no handler more than before", fmt.Sprintf("%d handler more", after-before),
+		t.Reject("the informer has no more handlers than before", fmt.Sprintf("%d more", after-before),
 			"AddTypedEventHandler returns a registration: what is it for?")
 	}
 	server.Create(newPod(pods))
@@ -87,6 +91,52 @@ func gradeFollow(t *grade.T, follow answer) {
 	if stored := len(informer.GetStore().ListKeys()); stored != pods+1 {
 		t.Reject(fmt.Sprintf("the informer runs on, and has %d pods", pods+1), fmt.Sprintf("it has %d", stored), "Follow's documentation")
 	}
+}
+
+// gradeLastLine lets ctx end while a line is being written. It is not in a bubble, where time stands still while a correct
+// answer waits for a mutex.
+func gradeLastLine(t *grade.T, follow answer) {
+	server := scripted.Start(t)
+	server.Create(newPod(0))
+	informer := cache.NewTypedSharedIndexInformer[*corev1.Pod](newInformer(server))
+	running, stop := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() { informer.RunWithContext(running) })
+	t.Cleanup(wg.Wait)
+	t.Cleanup(stop)
+
+	out := heldWriter{begun: make(chan struct{}, 1), release: make(chan struct{})}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	returned := make(chan error, 1)
+	go func() { returned <- follow(ctx, informer, out) }()
+	t.Doing("Follow writes a line")
+	select {
+	case <-out.begun:
+	case <-returned:
+		t.Reject("Follow prints until ctx ends", "it returned before", "Follow's documentation")
+	case <-t.Context().Done():
+		return
+	}
+	cancel()
+	select {
+	case <-returned:
+		close(out.release)
+		t.Reject("Follow returns when no line is being written", "it returned while a line was being written",
+			"which function of the package cache waits for a call that is running?")
+	case <-time.After(200 * time.Millisecond):
+	}
+	close(out.release)
+	t.Doing("Follow returns after ctx has ended, when its last line is written")
+	select {
+	case <-returned:
+	case <-t.Context().Done():
+	}
+}
+
+func newInformer(server *scripted.Server) cache.SharedIndexInformer {
+	listWatch := cache.NewListWatchFromClient(server.Core().RESTClient(), "pods", metav1.NamespaceAll, fields.Everything())
+	return cache.NewSharedIndexInformer(listWatch, &corev1.Pod{}, 0, nil)
 }
 
 // handlers returns how many handlers the informer has: each has one goroutine that calls it.
@@ -112,6 +162,21 @@ func (w *writer) Write(p []byte) (int, error) {
 		return 0, io.ErrClosedPipe
 	}
 	w.lines.Add(int64(strings.Count(string(p), "\n")))
+	return len(p), nil
+}
+
+// heldWriter says when a line begins, and ends it when it is released.
+type heldWriter struct {
+	begun   chan struct{}
+	release chan struct{}
+}
+
+func (w heldWriter) Write(p []byte) (int, error) {
+	select {
+	case w.begun <- struct{}{}:
+	default:
+	}
+	<-w.release
 	return len(p), nil
 }
 

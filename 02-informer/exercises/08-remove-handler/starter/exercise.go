@@ -20,6 +20,6 @@ func Follow(ctx context.Context, pods cache.TypedSharedIndexInformer[*corev1.Pod
 		return err
 	}
 	<-ctx.Done()
-	// TODO: take the handler away.
+	// TODO: remove the handler.
 	return nil
 }
