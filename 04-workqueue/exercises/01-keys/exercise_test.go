@@ -63,13 +63,13 @@ func grading(t *grade.T, handlerFor answer) {
 		{"was updated", updated, "UpdateFunc", func() { handler.OnUpdate(updated, newer) }},
 		{"was deleted", deleted, "DeleteFunc", func() { handler.OnDelete(deleted) }},
 		{
-			"was deleted while the informer was cut off (a tombstone)", missed, "cache.DeletionHandlingObjectToName",
+			"was deleted while the informer was cut off (a tombstone)", missed, "DeleteFunc: it gets a cache.DeletedFinalStateUnknown here",
 			func() {
 				handler.OnDelete(cache.DeletedFinalStateUnknown{Key: cache.MetaObjectToName(missed).String(), Obj: missed})
 			},
 		},
 		{
-			"was deleted while the informer was cut off (a tombstone whose Obj is nil)", gone, "cache.DeletionHandlingObjectToName",
+			"was deleted while the informer was cut off (a tombstone whose Obj is nil)", gone, "the Key of the tombstone",
 			func() { handler.OnDelete(cache.DeletedFinalStateUnknown{Key: cache.MetaObjectToName(gone).String()}) },
 		},
 	} {

@@ -91,9 +91,12 @@ func grading(t *grade.T, worker answer) {
 	if len(attempts) == 0 {
 		t.Reject("an hour after a success the key is added: a sync", "no sync", "Done: without it, no worker gets the key again")
 	}
+	if len(second) != 2 {
+		t.Reject("2 syncs fail in a row: 2 retries", fmt.Sprintf("%d retries", len(second)), "AddRateLimited, and Done")
+	}
 	if second[0] != first[0] {
 		t.Reject(fmt.Sprintf("a failure after a success: the retry waits %s, as the very first", first[0]), "it waits "+second[0].String(),
-			"the README's table of five calls: what clears the count of failures?")
+			"the table of five calls in the chapter's README: what clears the count of failures?")
 	}
 	t.Doing("the worker returns when the queue is shut down and empty")
 }

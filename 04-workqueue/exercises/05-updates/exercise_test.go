@@ -17,6 +17,7 @@ import (
 	atmostoften "example.com/client-go-workbook/04-workqueue/exercises/05-updates/attempts/atmostoften"
 	goroutines "example.com/client-go-workbook/04-workqueue/exercises/05-updates/attempts/goroutines"
 	inthehandler "example.com/client-go-workbook/04-workqueue/exercises/05-updates/attempts/inthehandler"
+	notwaiting "example.com/client-go-workbook/04-workqueue/exercises/05-updates/attempts/notwaiting"
 	objects "example.com/client-go-workbook/04-workqueue/exercises/05-updates/attempts/objects"
 	ratelimited "example.com/client-go-workbook/04-workqueue/exercises/05-updates/attempts/ratelimited"
 	stateofthefirstevent "example.com/client-go-workbook/04-workqueue/exercises/05-updates/attempts/stateofthefirstevent"
@@ -39,6 +40,7 @@ var exercise = grade.Exercise[answer]{
 		{Name: "AddRateLimited for each event", Answer: ratelimited.Run, Says: "AddRateLimited is for retries"},
 		{Name: "a goroutine for each event", Answer: goroutines.Run, Says: "at the same time"},
 		{Name: "saves the state of the first event", Answer: stateofthefirstevent.Run, Says: "version"},
+		{Name: "does not wait for the worker", Answer: notwaiting.Run, Says: "while a save ran"},
 		{Name: "the worker stays", Answer: workerstays.Run, Says: "a goroutine still runs"},
 	},
 	Grade: func(t *grade.T, run answer) { t.Bubble(func(t *grade.T) { grading(t, run) }) },
@@ -64,14 +66,14 @@ func grading(t *grade.T, run answer) {
 	var group sync.WaitGroup
 	group.Go(func() { informer.RunWithContext(ctx) })
 	var saves saves
-	returned := false
+	returned, saving := false, false
 	group.Go(func() {
 		if err := run(ctx, informer, saves.save); err != nil {
 			saves.err = err
 		}
-		returned = true
+		returned, saving = true, saves.run()
 	})
-	t.Doing("the goroutines wait for the first update")
+	t.Doing("saves of the first pods; no lock is held during a save")
 	time.Sleep(3 * takes)
 	synctest.Wait()
 	if returned {
@@ -80,6 +82,7 @@ func grading(t *grade.T, run answer) {
 	clear(saves.versions)
 	saves.count = 0
 
+	t.Doing("saves after %d updates; no lock is held during a save", updates)
 	for range updates {
 		i := t.Rand.IntN(len(pods))
 		pods[i] = pods[i].DeepCopy()
@@ -100,11 +103,12 @@ func grading(t *grade.T, run answer) {
 	}
 	for _, pod := range pods {
 		if saved := saves.versions[pod.Name]; saved != pod.ResourceVersion {
+			look := "each event adds the key with Add (AddRateLimited is for retries); the worker reads the pod from the store"
 			if saved == "" {
-				saved = "none"
+				saved, look = "none", "AddEventHandler, the handler's two functions, and who calls save"
 			}
 			t.Reject(fmt.Sprintf("the last save of pod %s has its newest state, version %s", pod.Name, pod.ResourceVersion),
-				fmt.Sprintf("version of the last save: %s", saved), "each event adds the key with Add (AddRateLimited is for retries); the worker reads the pod from the store")
+				"version of the last save: "+saved, look)
 		}
 	}
 
@@ -116,6 +120,9 @@ func grading(t *grade.T, run answer) {
 	synctest.Wait()
 	if !returned {
 		t.Reject("Run returns when ctx has ended", fmt.Sprintf("it still runs %s later", rest/2), "ShutDown, after <-ctx.Done()")
+	}
+	if saving {
+		t.Reject("Run waits for the save that runs, and returns", "Run returned while a save ran", "what waits for the worker?")
 	}
 	group.Wait()
 	server.Shutdown()
@@ -129,6 +136,18 @@ type saves struct {
 	running  map[string]bool
 	twice    string // a pod of which two saves ran at the same time
 	err      error
+}
+
+// run tells whether a save runs.
+func (s *saves) run() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, running := range s.running {
+		if running {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *saves) save(pod *corev1.Pod) {

@@ -16,6 +16,7 @@ import (
 	another "example.com/client-go-workbook/04-workqueue/exercises/07-drain/another"
 	doesnotwait "example.com/client-go-workbook/04-workqueue/exercises/07-drain/attempts/doesnotwait"
 	leftnotreturned "example.com/client-go-workbook/04-workqueue/exercises/07-drain/attempts/leftnotreturned"
+	limitfromstart "example.com/client-go-workbook/04-workqueue/exercises/07-drain/attempts/limitfromstart"
 	nolimit "example.com/client-go-workbook/04-workqueue/exercises/07-drain/attempts/nolimit"
 	stopsatonce "example.com/client-go-workbook/04-workqueue/exercises/07-drain/attempts/stopsatonce"
 	syncsendwithctx "example.com/client-go-workbook/04-workqueue/exercises/07-drain/attempts/syncsendwithctx"
@@ -37,6 +38,7 @@ var exercise = grade.Exercise[answer]{
 		{Name: "the syncs end with ctx", Answer: syncsendwithctx.Run, Says: "context.WithoutCancel"},
 		{Name: "no sync after ctx has ended", Answer: stopsatonce.Run, Says: "sync(s)"},
 		{Name: "ShutDownWithDrain waits for the queue", Answer: withdrain.Run, Says: "were still queued"},
+		{Name: "the time of limit begins at the start", Answer: limitfromstart.Run, Says: "when does the time"},
 		{Name: "no limit", Answer: nolimit.Run, Says: "no longer than"},
 		{Name: "does not wait for the last sync", Answer: doesnotwait.Run, Says: "while a sync ran"},
 		{Name: "begins syncs after the limit", Answer: leftnotreturned.Run, Says: "had ended already"},
@@ -81,6 +83,9 @@ func enoughTime(t *grade.T, run answer) {
 	case !p.returned:
 		t.Reject("Run returns when ctx has ended and the queue is empty", "it still runs an hour later",
 			"ShutDown, and the second result of Get")
+	case p.early:
+		t.Reject("the context of a sync ends when ctx has ended, and then limit is over", "ctx had not ended, a sync's context had",
+			"when does the time of limit begin?")
 	case p.ended:
 		t.Reject("ctx ends: the sync that runs, and the next ones, have a context that has not ended", "a sync's context had ended",
 			"context.WithoutCancel, or another context from context.Background()")
@@ -88,8 +93,12 @@ func enoughTime(t *grade.T, run answer) {
 		t.Reject("Run returns when the queue is empty", fmt.Sprintf("it returned, and %d key(s) were still queued", p.queued),
 			"ShutDownWithDrain waits for keys that are being synced, not for those that are queued")
 	case synced != queued || len(p.left) > 0:
+		look := "after ShutDown, Get still hands out the keys that are queued; it accepts no others"
+		if len(p.left) > 0 {
+			look = "when does the time of limit begin?"
+		}
 		t.Reject(fmt.Sprintf("%d keys when ctx ended, and enough time: %d syncs, no key is left", queued, queued),
-			fmt.Sprintf("%d sync(s), left: %v", synced, p.left), "after ShutDown, Get still hands out the keys that are queued; it accepts no others")
+			fmt.Sprintf("%d sync(s), left: %v", synced, p.left), look)
 	}
 }
 
@@ -144,6 +153,7 @@ type state struct {
 	begun []cache.ObjectName // of which a sync has begun
 	ended bool               // the context of a sync ended before the sync
 	late  bool               // the context of a sync had ended before the sync began
+	early bool               // the context of a sync ended before ctx
 
 	returned bool
 	at       time.Time // when Run returned, and:
@@ -161,12 +171,14 @@ func (p *program) now() state {
 func start(t *grade.T, ctx context.Context, run answer, limit time.Duration) *program {
 	p := &program{queue: pausing{workqueue.NewTyped[cache.ObjectName]()}}
 	running := 0
+	outer := ctx
 	syncHandler := func(ctx context.Context, key cache.ObjectName) {
 		p.mu.Lock()
 		p.state.begun = append(p.state.begun, key)
 		running++
 		if ctx.Err() != nil {
 			p.state.ended, p.state.late = true, true
+			p.state.early = p.state.early || outer.Err() == nil
 		}
 		p.mu.Unlock()
 		timer := time.After(takes)

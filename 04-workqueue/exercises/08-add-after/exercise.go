@@ -8,7 +8,7 @@ import (
 )
 
 // Worker syncs each key of the queue. syncHandler returns after which time the key has to be synced again; 0: only when it is added. A
-// key whose sync fails is retried. Worker returns when the queue is shut down and empty.
+// key whose sync fails is retried, and again does not count. Worker returns when the queue is shut down and empty.
 func Worker(
 	queue workqueue.TypedRateLimitingInterface[cache.ObjectName],
 	syncHandler func(cache.ObjectName) (again time.Duration, err error),

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	another "example.com/client-go-workbook/04-workqueue/exercises/08-add-after/another"
+	forgetsatzero "example.com/client-go-workbook/04-workqueue/exercises/08-add-after/attempts/forgetsatzero"
 	noretry "example.com/client-go-workbook/04-workqueue/exercises/08-add-after/attempts/noretry"
 	onlyonce "example.com/client-go-workbook/04-workqueue/exercises/08-add-after/attempts/onlyonce"
 	ratelimited "example.com/client-go-workbook/04-workqueue/exercises/08-add-after/attempts/ratelimited"
@@ -36,13 +37,15 @@ var exercise = grade.Exercise[answer]{
 		{Name: "AddAfter with 0", Answer: zeroatonce.Worker, Says: "AddAfter with 0"},
 		{Name: "no retry after a failure", Answer: noretry.Worker, Says: "succeeds with its second retry"},
 		{Name: "AddRateLimited after a success", Answer: ratelimited.Worker, Says: "comes after that time"},
+		{Name: "no Forget for a key that comes again", Answer: forgetsatzero.Worker, Says: "after each success"},
 		{Name: "comes back only once", Answer: onlyonce.Worker, Says: "not at all"},
 	},
 	Timeout: 10 * time.Second, // for a loop that never waits
 	Grade:   func(t *grade.T, worker answer) { t.Bubble(func(t *grade.T) { grading(t, worker) }) },
 }
 
-// grading has a key that comes again after some minutes, one that does not, and one whose sync fails twice.
+// grading has a key that comes again after some minutes, one that does not, and two whose syncs fail twice: one of these
+// comes again, too.
 func grading(t *grade.T, worker answer) {
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](5*time.Millisecond, 1000*time.Second)
 	queue := workqueue.NewTypedRateLimitingQueue(limiter)
@@ -51,7 +54,7 @@ func grading(t *grade.T, worker answer) {
 	key := func(name string) cache.ObjectName {
 		return cache.NewObjectName("default", fmt.Sprintf("%s-%d", name, number))
 	}
-	old, never, failing := key("certificate"), key("config"), key("failing")
+	old, never, failing, renewed := key("certificate"), key("config"), key("failing"), key("renewed")
 	period := time.Duration(20+t.Rand.IntN(40)) * time.Minute
 	var mu sync.Mutex
 	syncs := map[cache.ObjectName][]time.Time{}
@@ -69,10 +72,10 @@ func grading(t *grade.T, worker answer) {
 			time.Sleep(1000 * time.Hour)
 		}
 		switch {
-		case key == old:
-			return period, nil
-		case key == failing && n <= 2:
+		case key == failing && n <= 2, key == renewed && n <= 2:
 			return 0, errors.New("the server is too busy")
+		case key == old, key == renewed:
+			return period, nil
 		}
 		return 0, nil
 	})
@@ -81,6 +84,7 @@ func grading(t *grade.T, worker answer) {
 	queue.Add(old)
 	queue.Add(never)
 	queue.Add(failing)
+	queue.Add(renewed)
 	time.Sleep(time.Second)
 	synctest.Wait()
 	if n := len(syncsOf(old)); n > 1 {
@@ -94,8 +98,10 @@ func grading(t *grade.T, worker answer) {
 		}
 		t.Reject(fmt.Sprintf("the sync of %s returns 0: 1 sync", never), fmt.Sprintf("%d sync(s)", n), look)
 	}
-	if n := len(syncsOf(failing)); n != 3 {
-		t.Reject(failing.String()+" succeeds with its second retry: 3 syncs", fmt.Sprintf("%d sync(s)", n), "err, AddRateLimited")
+	for _, key := range []cache.ObjectName{failing, renewed} {
+		if n := len(syncsOf(key)); n != 3 {
+			t.Reject(key.String()+" succeeds with its second retry: 3 syncs", fmt.Sprintf("%d sync(s)", n), "err, AddRateLimited")
+		}
 	}
 
 	// Some changes, a few minutes apart.
@@ -140,8 +146,11 @@ func grading(t *grade.T, worker answer) {
 	}
 
 	// The count of failures was cleared: the delay is the shortest again.
-	if n := queue.NumRequeues(failing); n > 0 {
-		t.Reject("Forget after a success", fmt.Sprintf("%s has succeeded, and NumRequeues is %d", failing, n), "Forget")
+	for _, key := range []cache.ObjectName{failing, renewed} {
+		if n := queue.NumRequeues(key); n > 0 {
+			t.Reject("a success clears the count of failures", fmt.Sprintf("%s has succeeded, and NumRequeues is %d", key, n),
+				"Forget: is it called after each success?")
+		}
 	}
 	t.Doing("the worker returns when the queue is shut down and empty")
 }

@@ -17,15 +17,19 @@ func Run(ctx context.Context, pods cache.SharedIndexInformer, save func(*corev1.
 	if err != nil {
 		return err
 	}
+	saving := make(chan struct{}, 1)
 	go func() {
 		for {
 			key, _ := queue.Get()
+			saving <- struct{}{}
 			if object, exists, err := pods.GetIndexer().GetByKey(key.String()); err == nil && exists {
 				save(object.(*corev1.Pod))
 			}
+			<-saving
 			queue.Done(key)
 		}
 	}()
 	<-ctx.Done()
+	saving <- struct{}{} // when the save has ended
 	return pods.RemoveEventHandler(registration)
 }
