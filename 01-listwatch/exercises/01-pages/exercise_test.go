@@ -11,8 +11,10 @@ import (
 
 	another "example.com/client-go-workbook/01-listwatch/exercises/01-pages/another"
 	asksforall "example.com/client-go-workbook/01-listwatch/exercises/01-pages/attempts/asks-for-all"
+	sameagain "example.com/client-go-workbook/01-listwatch/exercises/01-pages/attempts/asks-for-the-first-page-again"
 	ignores "example.com/client-go-workbook/01-listwatch/exercises/01-pages/attempts/ignores-the-error"
 	keepslast "example.com/client-go-workbook/01-listwatch/exercises/01-pages/attempts/keeps-the-last-page"
+	shadows "example.com/client-go-workbook/01-listwatch/exercises/01-pages/attempts/shadows-the-page"
 	stops "example.com/client-go-workbook/01-listwatch/exercises/01-pages/attempts/stops-at-a-short-page"
 	solution "example.com/client-go-workbook/01-listwatch/exercises/01-pages/solution"
 	starter "example.com/client-go-workbook/01-listwatch/exercises/01-pages/starter"
@@ -28,6 +30,8 @@ var exercise = grade.Exercise[answer]{
 	Accepted: []answer{solution.PodNames, another.PodNames},
 	Rejected: []grade.Rejected[answer]{
 		{Name: "asks for all at once", Answer: asksforall.PodNames, Says: "a request without a limit"},
+		{Name: "asks for the first page again", Answer: sameagain.PodNames, Says: "requests 1 and 2 ask for the same page"},
+		{Name: "shadows the page", Answer: shadows.PodNames, Says: "requests 2 and 3 ask for the same page"},
 		{Name: "keeps the last page", Answer: keepslast.PodNames, Says: "names, the first is"},
 		{Name: "stops at a short page", Answer: stops.PodNames, Says: "begin again"},
 		{Name: "ignores the error of a page", Answer: ignores.PodNames, Says: "and no error"},
@@ -66,6 +70,13 @@ func gradePodNames(t *grade.T, podNames answer) {
 		}
 	}
 	if len(lists) > pages {
+		for i := range len(lists) - 1 {
+			if lists[i].Query.Get("continue") == lists[i+1].Query.Get("continue") {
+				t.Reject(fmt.Sprintf("%d requests for %d pods, each for another page", pages, len(want)),
+					fmt.Sprintf("requests %d and %d ask for the same page", i+1, i+2),
+					"options.Continue before each request, and whether := in the loop declares another page")
+			}
+		}
 		t.Reject(fmt.Sprintf("%d requests for %d pods, in pages of %d", pages, len(want), pageSize),
 			"one request more: after the last page, the pages begin again",
 			"what page.Continue is on the last page")

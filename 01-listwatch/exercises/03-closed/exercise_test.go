@@ -60,5 +60,5 @@ func gradeFollow(t *grade.T, learners answer) {
 		run.Create(follow.Pod(names[3+i])) // shows at once what is missing before it
 		run.Await(look, "ADDED "+name, "MODIFIED "+names[i], "DELETED "+names[i], "ADDED "+names[3+i])
 	}
-	run.End("ctx.Err(), and the error that a request returns when ctx ends")
+	run.End("ctx.Err(): when ctx ends, a request fails, or the watch sends an ERROR")
 }

@@ -65,5 +65,5 @@ func gradeFollow(t *grade.T, learners answer) {
 	run.Update(run.Changed(names[0]))
 	run.Delete(follow.Pod(names[1]))
 	run.Await("exercise 1.3", "MODIFIED "+names[0], "DELETED "+names[1])
-	run.End("ctx.Err(), and the error that a request returns when ctx ends")
+	run.End("ctx.Err(): when ctx ends, a request fails, or the watch sends an ERROR")
 }

@@ -13,6 +13,7 @@ import (
 	names "example.com/client-go-workbook/01-listwatch/exercises/05-expired/attempts/compares-names"
 	deletions "example.com/client-go-workbook/01-listwatch/exercises/05-expired/attempts/forgets-the-deletions"
 	watched "example.com/client-go-workbook/01-listwatch/exercises/05-expired/attempts/forgets-what-the-watch-brought"
+	gone "example.com/client-go-workbook/01-listwatch/exercises/05-expired/attempts/looks-for-gone-only"
 	all "example.com/client-go-workbook/01-listwatch/exercises/05-expired/attempts/reports-all-again"
 	solution "example.com/client-go-workbook/01-listwatch/exercises/05-expired/solution"
 	starter "example.com/client-go-workbook/01-listwatch/exercises/05-expired/starter"
@@ -29,6 +30,7 @@ var exercise = grade.Exercise[answer]{
 	Accepted: []answer{solution.Mirror, another.Mirror},
 	Rejected: []grade.Rejected[answer]{
 		{Name: "asks for the same version again", Answer: asks.Mirror, Says: "requests for version"},
+		{Name: "looks for Gone only", Answer: gone.Mirror, Says: "its reason is Expired"},
 		{Name: "compares the names", Answer: names.Mirror, Says: "MODIFIED web-d"},
 		{Name: "forgets the deletions", Answer: deletions.Mirror, Says: "MODIFIED web-d"},
 		{Name: "forgets what the watch brought", Answer: watched.Mirror, Says: "DELETED web-f"},
@@ -98,5 +100,5 @@ func gradeMirror(t *grade.T, mirror answer) {
 	run.AwaitWatch(lookExpired)
 	run.Update(run.Changed(kept))
 	run.Await("what you report if the new list is like the one before", "MODIFIED "+kept)
-	run.End("ctx.Err(), and the error that a request returns when ctx ends")
+	run.End("ctx.Err(): when ctx ends, a request fails, or the watch sends an ERROR")
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
@@ -219,6 +220,9 @@ func (r *Run) isEnded() bool {
 }
 
 func (r *Run) returned() string {
+	if apierrors.IsResourceExpired(r.err) { // for apierrors.IsGone, this is another error
+		return fmt.Sprintf("your function returned the error: %v; its reason is Expired", r.err)
+	}
 	if r.err != nil {
 		return fmt.Sprintf("your function returned the error: %v", r.err)
 	}
