@@ -325,18 +325,18 @@ func TestMakeTestRunsEverythingAnew(t *testing.T) {
 	test := func(env ...string) string {
 		t.Helper()
 		path := fakes(t, map[string]string{
-			"go": `case $1$2 in envCC) echo ${CC_OF_GO-cc} ;; envCGO_ENABLED) echo 1 ;; *) echo "$@" ;; esac`,
+			"go": `case $1$2 in envCC) echo ${CC_OF_GO-cc} ;; envCGO_ENABLED) echo 1 ;; list*) echo PACKAGE ;; *) echo "$@" ;; esac`,
 			"cc": "",
 		})
 		env = append([]string{path, "CLUSTER_DIR=" + t.TempDir(), "CI="}, env...)
 		got := run(t, env, filepath.Join(root, "scripts", "test.sh"), "local")
 		return got.stderr + got.stdout
 	}
-	if got, want := test(), "test -race -count=1 -timeout 40m ./...\n"; got != want {
+	if got, want := test(), "test -race -count=1 -timeout 40m PACKAGE\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	want := "There is no C compiler: the tests run without the race detector (make doctor says how to get one).\n" +
-		"test -count=1 -timeout 40m ./...\n"
+		"test -count=1 -timeout 40m PACKAGE\n"
 	if got := test("CC_OF_GO=none"); got != want {
 		t.Errorf("without a compiler: got %q, want %q", got, want)
 	}
