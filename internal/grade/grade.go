@@ -9,6 +9,7 @@ package grade
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -49,6 +50,8 @@ const (
 	answerVar = "WORKBOOK_ANSWER"
 	// verdictVar is the environment variable that names the file for the learner's verdict.
 	verdictVar = "WORKBOOK_VERDICT"
+
+	learner = "learner" // the name of the answer in exercise.go
 )
 
 // Test grades the learner's answer. While exercise.go is untouched it skips, unless a verdict is asked for with
@@ -62,7 +65,7 @@ func (e Exercise[F]) Test(t *testing.T) {
 	if file == "" && untouched(t) {
 		t.Skip("not begun yet: README.md beside this file has the task, and exercise.go waits for your answer")
 	}
-	verdict := e.run(t, "learner")
+	verdict := e.run(t, learner)
 	if file != "" {
 		text, err := json.Marshal(verdict)
 		if err == nil {
@@ -82,23 +85,26 @@ func (e Exercise[F]) TestGrader(t *testing.T) {
 	if len(e.Accepted) < 2 || len(e.Rejected) < 3 {
 		t.Fatalf("%d correct answers and %d mistakes: a grader is tested with 2 and 3", len(e.Accepted), len(e.Rejected))
 	}
-	for name := range e.answers() {
-		t.Run(strings.ReplaceAll(name, " ", "-"), func(t *testing.T) {
+	names := map[string]bool{}
+	for _, c := range e.candidates() {
+		if names[c.Name] {
+			t.Errorf("two answers have the name %q", c.Name)
+		}
+		names[c.Name] = true
+		t.Run(strings.ReplaceAll(c.Name, " ", "-"), func(t *testing.T) {
 			t.Parallel()
 			begin := time.Now()
-			verdict := e.run(t, name)
+			verdict := e.run(t, c.Name)
 			t.Logf("%s\n%s", time.Since(begin).Round(time.Millisecond), verdict)
-			switch says, isMistake := e.says(name); {
+			switch {
 			case verdict.Broken:
 				t.Error("the grader has failed, not the answer")
-			case strings.HasPrefix(name, "accepted"):
-				if !verdict.Passed {
-					t.Error("a correct answer is rejected")
-				}
-			case verdict.Passed:
+			case c.correct && !verdict.Passed:
+				t.Error("a correct answer is rejected")
+			case !c.correct && verdict.Passed:
 				t.Error("a wrong answer is accepted")
-			case isMistake && !strings.Contains(verdict.String(), says):
-				t.Errorf("the verdict does not say %q", says)
+			case !strings.Contains(verdict.String(), c.Says):
+				t.Errorf("the verdict does not say %q", c.Says)
 			case strings.Count(verdict.String(), "\n") > 5:
 				t.Error("the verdict has more than five lines")
 			}
@@ -106,25 +112,36 @@ func (e Exercise[F]) TestGrader(t *testing.T) {
 	}
 }
 
-// answers returns all answers by name.
-func (e Exercise[F]) answers() map[string]F {
-	answers := map[string]F{"starter": e.Starter}
-	for i, answer := range e.Accepted {
-		answers["accepted "+string(rune('1'+i))] = answer
-	}
-	for _, rejected := range e.Rejected {
-		answers[rejected.Name] = rejected.Answer
-	}
-	return answers
+// candidate is an answer that the grader is tested with.
+type candidate[F any] struct {
+	Rejected[F]
+	correct bool
 }
 
-func (e Exercise[F]) says(name string) (string, bool) {
+func (e Exercise[F]) candidates() []candidate[F] {
+	candidates := []candidate[F]{{Rejected: Rejected[F]{Name: "starter", Answer: e.Starter}}}
+	for i, answer := range e.Accepted {
+		candidates = append(candidates, candidate[F]{Rejected[F]{Name: fmt.Sprintf("accepted %d", i+1), Answer: answer}, true})
+	}
 	for _, rejected := range e.Rejected {
-		if rejected.Name == name {
-			return rejected.Says, true
+		candidates = append(candidates, candidate[F]{Rejected: rejected})
+	}
+	return candidates
+}
+
+// answer returns the answer with a name.
+func (e Exercise[F]) answer(t *testing.T, name string) F {
+	t.Helper()
+	if name == learner {
+		return e.Learner
+	}
+	for _, c := range e.candidates() {
+		if c.Name == name {
+			return c.Answer
 		}
 	}
-	return "", false
+	t.Fatalf("no answer %q", name)
+	return e.Learner // not reached
 }
 
 func (e Exercise[F]) timeout() time.Duration {

@@ -175,13 +175,7 @@ func (g *grading) send(m message) {
 
 // child grades one answer, sends the verdict, and ends the process.
 func (e Exercise[F]) child(t *testing.T, name string) {
-	answer, ok := e.answers()[name]
-	if name == "learner" {
-		answer, ok = e.Learner, true
-	}
-	if !ok {
-		t.Fatalf("no answer %q", name)
-	}
+	answer := e.answer(t, name)
 	go func() {
 		// go test was killed, maybe with SIGKILL: nobody else ends this process then, nor what the answer has started.
 		_, _ = io.Copy(io.Discard, os.NewFile(4, "alive"))
