@@ -23,12 +23,12 @@ func TestPrintedHasTenLinesOfTheAnswer(t *testing.T) {
 
 // The mutation detector prints a line whenever an informer starts, so the line alone says nothing about the answer.
 func TestAnEndWithoutVerdictHasItsCause(t *testing.T) {
-	const switchedOn = "W1121 18:00:00.000000 1 mutation_detector.go:54] Mutation detector is enabled, this will result in memory leakage.\n"
+	const on = "W1121 18:00:00.000000 1 mutation_detector.go:54] Mutation detector is enabled, this will result in memory leakage.\n"
 	for stderr, want := range map[string]string{
-		switchedOn: "the program has ended by itself (exit status 3)",
-		switchedOn + "panic: cache *v1.Pod modified\n\ngoroutine 7 [running]:\n":                            "an object in the store was changed",
-		switchedOn + "panic: no pods\n\ngoroutine 7 [running]:\n\t/wb/exercises/01-x/exercise.go:12 +0x1\n": "panic: no pods (exercise.go:12)",
-		switchedOn + "panic: of the grader\n\ngoroutine 7 [running]:\n":                                     "not graded: panic: of the grader",
+		on: "the program has ended by itself (exit status 3)",
+		on + "panic: cache *v1.Pod modified\n\ngoroutine 7 [running]:\n":                            "an object in the store was changed",
+		on + "panic: no pods\n\ngoroutine 7 [running]:\n\t/wb/exercises/01-x/exercise.go:12 +0x1\n": "panic: no pods (exercise.go:12)",
+		on + "panic: of the grader\n\ngoroutine 7 [running]:\n":                                     "not graded: panic: of the grader",
 	} {
 		if got := withoutVerdict(stderr, "exit status 3", true, "an answer", 0).String(); !strings.Contains(got, want) {
 			t.Errorf("the verdict is\n%s\nand does not say %q, for\n%s", got, want, stderr)
