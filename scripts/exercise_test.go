@@ -120,7 +120,7 @@ func TestExercise(t *testing.T) {
 		got := makeIn(t, root, "exercise")
 		contains(t, got, 0, "not solved 1.1 Double a number\n  expected  ", "\n  look at   the operators of Go\n",
 			"Read 01-listwatch/exercises/01-double/README.md, edit exercise.go beside it.")
-		if strings.Count(got.stdout, "\n") > 6 || got.stderr != "" {
+		if strings.Count(got.stdout, "\n") > 6 { // where compiling takes long, one line in stderr says so
 			t.Errorf("too many words: %+v", got)
 		}
 		if got := run(t, nil, filepath.Join(root, "scripts", "exercise.sh"), "grade", "1.1"); got.code != 1 {
@@ -261,6 +261,7 @@ func TestExerciseAfterAnUpgrade(t *testing.T) {
 			t.Errorf("exit code %d in %s", got.code, got.stdout)
 		}
 	}
+	contains(t, makeIn(t, first, "exercise", "1.2"), 0, "solved 1.2", "Next: 2.1") // the next one, though 1.1 is open
 
 	manifest := filepath.Join(origin, "01-listwatch", "exercises", "exercises.yaml")
 	old, err := os.ReadFile(manifest)

@@ -75,7 +75,7 @@ func run(ctx context.Context, arguments []string, in *os.File, out io.Writer) er
 		}
 		return w.watchLines(ctx)
 	case command == "grade" && len(arguments) == 0:
-		t, err := w.next(ctx)
+		t, err := w.next(ctx, "")
 		if err != nil {
 			return err
 		}
@@ -129,7 +129,7 @@ func (w *workbook) do(ctx context.Context, t task, answer string, in *os.File) e
 	if !o.passed() {
 		return errNotSolved
 	}
-	return w.sayNext(ctx)
+	return w.sayNext(ctx, t.id)
 }
 
 // hint prints one hint more than the last time.

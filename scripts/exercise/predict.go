@@ -33,7 +33,7 @@ func (w *workbook) predict(ctx context.Context, t task, answer string, in *os.Fi
 		if err := w.update(t, func(r *record) { r.Later = true }); err != nil {
 			return err
 		}
-		return w.sayNext(ctx)
+		return w.sayNext(ctx, t.id)
 	}
 	if err := w.show(ctx, p, w.out); err != nil {
 		return err
@@ -42,7 +42,7 @@ func (w *workbook) predict(ctx context.Context, t task, answer string, in *os.Fi
 	if err := w.update(t, func(r *record) { r.Answer, r.Later = chosen.Word, false }); err != nil {
 		return err
 	}
-	return w.sayNext(ctx)
+	return w.sayNext(ctx, t.id)
 }
 
 // ask asks a prediction. It returns nil if the learner puts the answer off.

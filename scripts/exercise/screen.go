@@ -17,7 +17,7 @@ import (
 
 // watchScreen is the terminal screen that grades on save.
 func (w *workbook) watchScreen(ctx context.Context) error {
-	t, err := w.next(ctx)
+	t, err := w.next(ctx, "")
 	if err != nil {
 		return err
 	}

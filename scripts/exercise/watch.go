@@ -108,7 +108,7 @@ func (w *workbook) watchLines(ctx context.Context) error {
 			}
 		}
 	}
-	t, err := w.next(ctx)
+	t, err := w.next(ctx, "")
 	if err != nil {
 		return err
 	}

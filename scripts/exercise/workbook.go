@@ -102,16 +102,19 @@ func (w *workbook) find(id string) (task, error) {
 	return task{}, usageError(fmt.Sprintf("There is no exercise %s. Exercises: %s.", id, strings.Join(have, ", ")))
 }
 
-// next returns the first task that is neither solved nor put off, or nil.
-func (w *workbook) next(ctx context.Context) (*task, error) {
-	for i, t := range w.tasks {
+// next returns the first task after the one with that id that is neither solved nor put off, from the beginning again
+// after the last; nil if there is none. Without an id, it begins at the beginning.
+func (w *workbook) next(ctx context.Context, after string) (*task, error) {
+	at := slices.IndexFunc(w.tasks, func(t task) bool { return t.id == after })
+	for i := range w.tasks {
+		t := &w.tasks[(at+1+i)%len(w.tasks)]
 		if t.prediction != nil {
-			r, err := w.record(t)
+			r, err := w.record(*t)
 			if err != nil {
 				return nil, err
 			}
 			if r.Answer == "" && !r.Later {
-				return &w.tasks[i], nil
+				return t, nil
 			}
 			continue
 		}
@@ -120,14 +123,14 @@ func (w *workbook) next(ctx context.Context) (*task, error) {
 			return nil, err
 		}
 		if !solved {
-			return &w.tasks[i], nil
+			return t, nil
 		}
 	}
 	return nil, nil
 }
 
-func (w *workbook) sayNext(ctx context.Context) error {
-	t, err := w.next(ctx)
+func (w *workbook) sayNext(ctx context.Context, after string) error {
+	t, err := w.next(ctx, after)
 	if err != nil {
 		return err
 	}
@@ -236,5 +239,5 @@ func (w *workbook) progress(ctx context.Context) error {
 	}
 	w.say(strings.Join(lines, "\n"))
 	w.say(fmt.Sprintf("%d of %d exercises are solved.", done, all))
-	return w.sayNext(ctx)
+	return w.sayNext(ctx, "")
 }
