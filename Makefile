@@ -67,8 +67,8 @@ doctor: ## check this machine for what the workbook needs
 test: ## run all tests on the local cluster, skipping none
 	@scripts/test.sh local
 
-test-kind: ## run all tests on a kind cluster
-	@scripts/test.sh kind
+test-kind: ## run all tests on a kind cluster, or some: make test-kind ARGS="./06-crd-codegen -run Kind"
+	@scripts/test.sh kind $(ARGS)
 
 soak: ## run chapter 6 for an hour with everything failing, on a cluster of its own; DURATION=10m make soak
 	@WORKBOOK_SOAK=$(or $(DURATION),1h) go test ./06-crd-codegen -count=1 -run "^TestSoak" -v -timeout 24h

@@ -5,18 +5,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"example.com/client-go-workbook/internal/testcluster"
 )
 
-// requireKind skips a test unless make test-kind runs it.
-func requireKind(t *testing.T) {
-	t.Helper()
-	if os.Getenv("CLUSTER") != "kind" {
-		t.Skip("needs a container runtime: run make test-kind")
-	}
-}
-
 func TestKindClusterIsRepaired(t *testing.T) {
-	requireKind(t)
+	testcluster.RequireKind(t)
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +64,7 @@ func TestKindClusterIsRepaired(t *testing.T) {
 }
 
 func TestSamplesRunInContainersOnKind(t *testing.T) {
-	requireKind(t)
+	testcluster.RequireKind(t)
 	c := &cluster{env: []string{"CLUSTER_DIR=" + os.Getenv("CLUSTER_DIR")}}
 	c.run(t, "./apply-samples.sh")
 	ids := strings.Fields(c.run(t, "./kubectl", "get", "pods", "-n", "test",

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# usage: test.sh local|kind
-# Runs all tests on a cluster of that kind, which it brings up if need be, and lets none skip for want of one.
+# usage: test.sh local|kind [ARGUMENT...]
+# Runs all tests on a cluster of that kind, which it brings up if need be, and lets none skip for want of one. With
+# arguments, go test gets those in place of all packages: scripts/test.sh kind ./06-crd-codegen -run Kind
 set -uo pipefail
 . "$(dirname "$0")/lib.sh"
 
 export CLUSTER=$1 CLUSTER_DIR=$state
+shift
 have=$(cluster_type)
 if [ "${have:-$CLUSTER}" != "$CLUSTER" ]; then
 	# The cluster that is up is of the other kind, and in use: the tests get one beside it.
@@ -36,6 +38,7 @@ skip=()
 # kind they wait for each other, so a package may take longer than go test's 10 minutes.
 # Most folders of the exercises are answers without a test: go would print a line for each.
 cd "$root" || exit 1
-packages=()
-while read -r package; do packages+=("$package"); done < <(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./... | grep .)
-exec go test ${race[@]+"${race[@]}"} -count=1 -timeout 40m ${skip[@]+"${skip[@]}"} "${packages[@]}"
+[ $# -gt 0 ] || while read -r package; do set -- "$@" "$package"; done < <(
+	go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./... | grep .
+)
+exec go test ${race[@]+"${race[@]}"} -count=1 -timeout 40m ${skip[@]+"${skip[@]}"} "$@"
