@@ -200,7 +200,7 @@ func (s *soak) apiServer(verb string) {
 
 func (s *soak) env(namespace string) *env {
 	config := s.cluster.Config()
-	config.Timeout = 10 * time.Second
+	config.Timeout = 2 * time.Minute // a busy machine needs more than 10 s for a list of thousands
 	e := envIn(s.T, config, namespace)
 	object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
 	testkit.Must(e.client.CoreV1().Namespaces().Create(s.Context(), object, metav1.CreateOptions{}))(e)
