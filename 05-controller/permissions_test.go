@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"slices"
 	"testing"
@@ -15,11 +16,13 @@ import (
 	"example.com/client-go-workbook/internal/testkit"
 )
 
-// TestPermissions runs the controller as a user with the permissions of rbac.yaml, and no others.
+// TestPermissions runs the controller as a ServiceAccount with the permissions of rbac.yaml, and no others. The API server's
+// audit log says which of them it used.
 func TestPermissions(t *testing.T) {
 	config := testcluster.Config(t)
 	e := newEnv(t, config)
-	config, check := testcluster.AsRole(t, config, e.namespace, "rbac.yaml")
+	rules := testkit.Must(testcluster.Rules("rbac.yaml"))(t)
+	config = testcluster.AsServiceAccount(t, config, e.namespace, fieldManager, rules)
 	r := start(t, config, e.namespace, elect(15*time.Second))
 	e.createConfigMap("orders", "deploymentName", "orders-db")
 	e.awaitDeployments("orders-db=1")
@@ -51,7 +54,16 @@ func TestPermissions(t *testing.T) {
 	if err := listing.stop(); err != nil {
 		t.Fatal(err)
 	}
-	check()
+	usage, err := testcluster.Audit(fieldManager, e.namespace)
+	if errors.Is(err, testcluster.ErrOtherCluster) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if missing, unused := usage.Compare(rules); len(missing)+len(unused) > 0 {
+		t.Errorf("permissions that rbac.yaml lacks: %q; that were not used: %q", missing, unused)
+	}
 }
 
 // TestWithoutPermissions shows that the controller ends, where an informer alone would retry without end.

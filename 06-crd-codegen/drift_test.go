@@ -79,7 +79,7 @@ func TestEachOwnedFieldIsRestored(t *testing.T) {
 	e := newEnv(t)
 	var counted requests
 	c := e.startController(counted.wrap(e.config))
-	client := dynamic.NewForConfigOrDie(e.config)
+	client := dynamic.NewForConfigOrDie(e.admin)
 	var changes []change
 	d := &dbv1alpha1.DatabaseManager{
 		ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "example", UID: "uid"},

@@ -15,14 +15,12 @@ import (
 
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/internal/election"
-	"example.com/client-go-workbook/internal/testcluster"
 	"example.com/client-go-workbook/internal/testkit"
 )
 
 // TestEarlierLeaderWritesNothingAfterTheNext takes the Lease away from a leader that is writing, in two ways, and counts
 // its writes after another process leads. With -count=20 it does each 20 times.
 func TestEarlierLeaderWritesNothingAfterTheNext(t *testing.T) {
-	kubeconfig := testcluster.Kubeconfig(t)
 	for name, test := range map[string]struct{ stop, again syscall.Signal }{
 		"paused":                {syscall.SIGSTOP, syscall.SIGCONT},
 		"its renewals are held": {syscall.SIGUSR1, 0}, // see printWrites
@@ -30,6 +28,7 @@ func TestEarlierLeaderWritesNothingAfterTheNext(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := newEnv(t)
+			kubeconfig := e.kubeconfig()
 			first := e.startProcess(kubeconfig, leaderVar+"=1")
 			testkit.Await(t, "the first to lead", func() bool { return leads(first) }, &first.Out)
 			second := e.startProcess(kubeconfig, leaderVar+"=1")

@@ -34,7 +34,8 @@ import (
 // env is a namespace of a test's own on a real API server, with the CRD.
 type env struct {
 	*testing.T
-	config    *rest.Config
+	config    *rest.Config // of the controller: its ServiceAccount has the permissions of rbac.yaml
+	admin     *rest.Config // of the test, as are the clients
 	namespace string
 	client    kubernetes.Interface
 
@@ -49,7 +50,9 @@ type env struct {
 
 func newEnv(t *testing.T) *env {
 	t.Helper()
-	return newEnvOn(t, testcluster.Config(t))
+	e := newEnvOn(t, testcluster.Config(t))
+	audited.Store(e.namespace, true)
+	return e
 }
 
 func newEnvOn(t *testing.T, config *rest.Config) *env {
@@ -57,14 +60,16 @@ func newEnvOn(t *testing.T, config *rest.Config) *env {
 	if err := crd.Install(t.Context(), config); err != nil {
 		t.Fatal(err)
 	}
-	return envIn(t, config, testcluster.Namespace(t, config))
+	e := envIn(t, config, testcluster.Namespace(t, config))
+	e.config = testcluster.AsServiceAccount(t, config, e.namespace, fieldManager, testkit.Must(testcluster.Rules(rbacFile))(t))
+	return e
 }
 
 // envIn is an env in a namespace that exists.
 func envIn(t *testing.T, config *rest.Config, namespace string) *env {
 	client := kubernetes.NewForConfigOrDie(config)
 	return &env{
-		T: t, config: config, namespace: namespace, client: client,
+		T: t, config: config, admin: config, namespace: namespace, client: client,
 		databases:   versioned.NewForConfigOrDie(config).CoolopsV1alpha1().DatabaseManagers(namespace),
 		deployments: client.AppsV1().Deployments(namespace),
 		services:    client.CoreV1().Services(namespace),
@@ -79,6 +84,9 @@ func (e env) in(t *testing.T) *env {
 	e.T = t
 	return &e
 }
+
+// kubeconfig returns the path of a kubeconfig for the controller.
+func (e *env) kubeconfig() string { return testcluster.KubeconfigOf(e, e.config) }
 
 // options is what the flags say in most tests.
 func (e *env) options() options {

@@ -16,18 +16,16 @@ import (
 
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/internal/rollout"
-	"example.com/client-go-workbook/internal/testcluster"
 	"example.com/client-go-workbook/internal/testkit"
 )
 
 // TestKilledAfterEachWrite kills the controller with SIGKILL after its first write, its second, and so on, starts
 // another one, and expects the same objects in the end, whichever write it was.
 func TestKilledAfterEachWrite(t *testing.T) {
-	kubeconfig := testcluster.Kubeconfig(t)
 	for _, policy := range []dbv1alpha1.DeletionPolicy{dbv1alpha1.DeletionPolicyDelete, dbv1alpha1.DeletionPolicyRetain} {
 		t.Run(string(policy), func(t *testing.T) {
 			t.Parallel()
-			want, killed := newEnv(t).liveAndDie(kubeconfig, policy, 0)
+			want, killed := newEnv(t).liveAndDie(policy, 0)
 			if killed {
 				t.Fatal("killed without a limit")
 			}
@@ -45,7 +43,7 @@ func TestKilledAfterEachWrite(t *testing.T) {
 						reached := true
 						t.Run(fmt.Sprintf("after write %d", position), func(t *testing.T) {
 							var got []string
-							got, reached = newEnv(t).liveAndDie(kubeconfig, policy, position)
+							got, reached = newEnv(t).liveAndDie(policy, position)
 							if diff := cmp.Diff(want, got); diff != "" {
 								t.Errorf("the objects in the end (-not killed +killed):\n%s", diff)
 							}
@@ -70,8 +68,9 @@ func TestKilledAfterEachWrite(t *testing.T) {
 
 // liveAndDie takes a DatabaseManager through its life, with a controller that is killed after so many writes and then
 // started again. It returns the objects in the end, and whether the controller has sent so many writes.
-func (e *env) liveAndDie(kubeconfig string, policy dbv1alpha1.DeletionPolicy, killAfter int) (result []string, killed bool) {
+func (e *env) liveAndDie(policy dbv1alpha1.DeletionPolicy, killAfter int) (result []string, killed bool) {
 	e.Helper()
+	kubeconfig := e.kubeconfig()
 	first := e.startProcess(kubeconfig, fmt.Sprintf("%s=%d", killAfterVar, killAfter))
 	// It is started again as soon as it has died, whatever the test waits for at that time.
 	var group sync.WaitGroup
@@ -166,7 +165,7 @@ func (e *env) createVolume(claim string) (remove func()) {
 func TestSecondReplicaTakesOverFromAKilledLeader(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	kubeconfig := testcluster.Kubeconfig(t)
+	kubeconfig := e.kubeconfig()
 	first := e.startProcess(kubeconfig, leaderVar+"=1")
 	testkit.Await(t, "the first to lead", func() bool { return leads(first) }, &first.Out)
 	second := e.startProcess(kubeconfig, leaderVar+"=1")

@@ -57,7 +57,12 @@ func TestMain(m *testing.M) {
 	// The second handler sleeps if the last error was less than a millisecond ago. After an error in a test with today's
 	// clock, that is 26 years for one in a synctest bubble, which begins in the year 2000.
 	utilruntime.ErrorHandlers = utilruntime.ErrorHandlers[:1]
-	m.Run()
+	code := m.Run()
+	if err := lackedPermissions(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
 }
 
 // startProcess starts a controller for the namespace in a process of its own.

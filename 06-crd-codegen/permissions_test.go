@@ -1,18 +1,19 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
+	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -21,10 +22,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/features"
 	clientfeatures "k8s.io/client-go/features/testing"
-	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/internal/program"
@@ -33,11 +33,39 @@ import (
 	"example.com/client-go-workbook/internal/testkit"
 )
 
-// TestPermissionsAreTheLeast runs the controller as a user who has the permissions of rbac.yaml and no others.
+const rbacFile = "rbac.yaml"
+
+// audited has the namespaces in which the tests of this process have run the controller.
+var audited sync.Map
+
+// lackedPermissions returns an error if a request of the controller lacked a permission, in any of the tests.
+func lackedPermissions() error {
+	var namespaces []string
+	for namespace := range audited.Range {
+		namespaces = append(namespaces, namespace.(string))
+	}
+	if len(namespaces) == 0 {
+		return nil
+	}
+	rules, err := testcluster.Rules(rbacFile)
+	if err != nil {
+		return err
+	}
+	usage, err := testcluster.Audit(fieldManager, namespaces...)
+	if errors.Is(err, testcluster.ErrOtherCluster) {
+		return nil
+	}
+	if missing, _ := usage.Compare(rules); len(missing) > 0 {
+		err = fmt.Errorf("permissions that %s lacks: %q", rbacFile, missing)
+	}
+	return err
+}
+
+// TestPermissionsAreTheLeast needs each of the controller's permissions, and finds them in the API server's audit log. That
+// no test needs more is checked when all have ended, by lackedPermissions.
 func TestPermissionsAreTheLeast(t *testing.T) {
 	e := newEnv(t)
-	config, check := testcluster.AsRole(t, e.config, e.namespace, "rbac.yaml")
-	_, stop := e.run(config, func(o *options) { o.election.Enabled = true })
+	_, stop := e.run(e.config, func(o *options) { o.election.Enabled = true })
 	e.create("example", func(s *dbv1alpha1.DatabaseManagerSpec) {
 		s.StorageSize, s.DeletionPolicy = new(resource.MustParse("1Gi")), dbv1alpha1.DeletionPolicyRetain
 	})
@@ -75,51 +103,87 @@ func TestPermissionsAreTheLeast(t *testing.T) {
 	until(e, "the lease is renewed", lease, func(now *coordinationv1.Lease) bool { return now.Spec.RenewTime.After(before.Time) })
 	stop()
 
-	// The permission list is for servers without streaming lists.
+	usage := func() testcluster.Usage {
+		t.Helper()
+		usage, err := testcluster.Audit(fieldManager, e.namespace)
+		if errors.Is(err, testcluster.ErrOtherCluster) {
+			t.Skip(err)
+		}
+		return testkit.Must(usage, err)(t)
+	}
+	readme := string(testkit.Must(os.ReadFile("README.md"))(t))
+	rules := testkit.Must(testcluster.Rules(rbacFile))(t)
+	report := func(when string) {
+		t.Helper()
+		missing, unused := usage().Compare(rules)
+		if len(missing) > 0 {
+			t.Errorf("missing %s: %q", when, missing)
+		}
+		line := strings.TrimSpace("unused " + when + ": " + strings.Join(unused, ", "))
+		t.Log(line)
+		if !strings.Contains(readme, "\n"+line+"\n") {
+			t.Error("README.md does not have this line")
+		}
+	}
+	// One list is our own: checkServer finds out whether there is the CRD.
+	report("with streaming lists")
 	clientfeatures.SetFeatureDuringTest(t, features.WatchListClient, false)
-	_, stop = e.run(config)
+	_, stop = e.run(e.config)
 	e.create("listed", func(s *dbv1alpha1.DatabaseManagerSpec) { s.Replicas, s.DeploymentName = new(int32(0)), "listed" })
 	e.untilReady("listed", rollout.ReasonScaledToZero)
 	stop()
-	check()
+	report("in the end")
+
+	if missing, unused := usage().Compare(without(t, "services", "create")); !slices.Equal(missing, []string{"create services"}) {
+		t.Errorf("with a permission too few: missing %q, unused %q", missing, unused)
+	}
+	more := rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"delete"}}
+	if missing, unused := usage().Compare(append(rules, more)); !slices.Equal(unused, []string{"delete secrets"}) {
+		t.Errorf("with a permission too many: missing %q, unused %q", missing, unused)
+	}
+	auditLogOfREADME(t, readme)
 }
 
-// without returns a manifest with rbac.yaml's ClusterRole without some verbs for a resource, or for all if it is empty.
-func without(t *testing.T, resource string, verbs ...string) string {
+// auditLogOfREADME compares the part of the audit log that the README shows.
+func auditLogOfREADME(t *testing.T, readme string) {
 	t.Helper()
-	var role rbacv1.ClusterRole
+	shown := regexp.MustCompile(`(?m)^\$ (scripts/cluster\.sh audit .*)\n((?:".*\n)+)`).FindStringSubmatch(readme)
+	if shown == nil {
+		t.Fatal("README.md does not show the audit log")
+	}
+	command := exec.Command("bash", "-c", shown[1])
+	command.Dir = testcluster.Root(t)
+	namespace := regexp.MustCompile(`t-testpermissionsaretheleast-\w+`)
+	mask := func(text string) string { return namespace.ReplaceAllString(text, "NAMESPACE") }
+	if diff := cmp.Diff(mask(shown[2]), mask(string(testkit.Must(command.Output())(t)))); diff != "" {
+		t.Errorf("%s (-README.md +now):\n%s", shown[1], diff)
+	}
+}
+
+// without returns the rules of rbac.yaml without some verbs for a resource, or for all if it is empty.
+func without(t *testing.T, resource string, verbs ...string) (rules []rbacv1.PolicyRule) {
+	t.Helper()
 	for _, rule := range permissions(t) {
 		if resource == "" || rule.Resources[0] == resource {
 			rule.Verbs = slices.DeleteFunc(rule.Verbs, func(v string) bool { return slices.Contains(verbs, v) })
 		}
 		if len(rule.Verbs) > 0 {
-			role.Rules = append(role.Rules, rule)
+			rules = append(rules, rule)
 		}
 	}
-	role.Kind, role.Name = "ClusterRole", fieldManager
-	text, err := json.Marshal(role)
-	file := filepath.Join(t.TempDir(), "rbac.json")
-	if err := errors.Join(err, os.WriteFile(file, text, 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	return file
+	return rules
+}
+
+// lacking returns a config for a ServiceAccount that has fewer permissions than rbac.yaml.
+func (e *env) lacking(resource string, verbs ...string) *rest.Config {
+	e.Helper()
+	return testcluster.AsServiceAccount(e, e.admin, e.namespace, "lacks-some", without(e.T, resource, verbs...))
 }
 
 // permissions returns the rules of rbac.yaml, one for each resource.
 func permissions(t *testing.T) (rules []rbacv1.PolicyRule) {
 	t.Helper()
-	manifest, err := os.ReadFile("rbac.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var role rbacv1.ClusterRole
-	for decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(manifest), 4096); role.Kind != "ClusterRole"; {
-		role = rbacv1.ClusterRole{}
-		if err := decoder.Decode(&role); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, rule := range role.Rules {
+	for _, rule := range testkit.Must(testcluster.Rules(rbacFile))(t) {
 		for _, resource := range rule.Resources {
 			rules = append(rules, rbacv1.PolicyRule{
 				APIGroups: rule.APIGroups, Resources: []string{resource}, Verbs: slices.Clone(rule.Verbs),
@@ -134,7 +198,7 @@ func permissions(t *testing.T) (rules []rbacv1.PolicyRule) {
 func TestListIsOnlyForServersWithoutStreamingLists(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	config, _ := testcluster.AsRole(t, e.config, e.namespace, without(t, "", "list"))
+	config := e.lacking("", "list")
 	e.run(config)
 	e.create("example")
 	e.untilReady("example", rollout.ReasonReplicasReady)
@@ -147,7 +211,7 @@ func TestEndsWithoutPermissionToListAndWatch(t *testing.T) {
 		t.Run(resource, func(t *testing.T) {
 			t.Parallel()
 			e := newEnv(t)
-			config, _ := testcluster.AsRole(t, e.config, e.namespace, without(t, resource, "list", "watch"))
+			config := e.lacking(resource, "list", "watch")
 			err := run(t.Context(), config, e.options(), program.NewPrinter(&testkit.Buffer{}))
 			if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), resource) {
 				t.Errorf("run: %v, want Forbidden, about %s", err, resource)
@@ -162,7 +226,7 @@ func TestStatusReportsPermissionsThatRetainLacks(t *testing.T) {
 	t.Run("update databasemanagers", func(t *testing.T) {
 		t.Parallel()
 		e := newEnv(t)
-		config, _ := testcluster.AsRole(t, e.config, e.namespace, without(t, "databasemanagers", "update"))
+		config := e.lacking("databasemanagers", "update")
 		e.run(config)
 		start := time.Now()
 		e.create("example", retain)
@@ -175,7 +239,7 @@ func TestStatusReportsPermissionsThatRetainLacks(t *testing.T) {
 	t.Run("get secrets", func(t *testing.T) {
 		t.Parallel()
 		e := newEnv(t)
-		config, _ := testcluster.AsRole(t, e.config, e.namespace, without(t, "secrets", "get"))
+		config := e.lacking("secrets", "get")
 		output, _ := e.run(config)
 		e.create("example", retain)
 		e.untilReady("example", rollout.ReasonReplicasReady)
@@ -216,13 +280,7 @@ func TestSoakWithoutEachPermission(t *testing.T) {
 			t.Run(verb+" "+resource, func(t *testing.T) {
 				t.Parallel()
 				e := newEnv(t)
-				config, _ := testcluster.AsRole(t, e.config, e.namespace, without(t, resource, verb))
-				// The API server learns of new roles by a watch.
-				leases := kubernetes.NewForConfigOrDie(config).CoordinationV1().Leases(e.namespace)
-				until(e, "the role is in force", func(ctx context.Context) (error, error) {
-					_, err := leases.Get(ctx, "any", metav1.GetOptions{})
-					return err, nil
-				}, apierrors.IsNotFound)
+				config := e.lacking(resource, verb)
 				output, ended := &testkit.Buffer{}, make(chan error, 1)
 				ctx, cancel := context.WithCancel(t.Context())
 				go func() {

@@ -65,7 +65,7 @@ func TestPasswordIsNotLogged(t *testing.T) {
 			t.Parallel()
 			e := newEnv(t)
 			e.create("first")
-			cmd := testkit.Program(t, "--kubeconfig="+testcluster.Kubeconfig(t), "--namespace="+e.namespace, "-v=10", "--leader-elect")
+			cmd := testkit.Program(t, "--kubeconfig="+e.kubeconfig(), "--namespace="+e.namespace, "-v=10", "--leader-elect")
 			cmd.Env = append(cmd.Env, "KUBE_FEATURE_WatchListClient="+watchList)
 			p := testkit.Start(t, cmd)
 			e.untilReady("first", rollout.ReasonReplicasReady)
@@ -101,7 +101,7 @@ func TestConvergesWithoutAFeatureOfClientGo(t *testing.T) {
 		t.Run(feature, func(t *testing.T) {
 			t.Parallel()
 			e := newEnv(t)
-			cmd := testkit.Program(t, "--kubeconfig="+testcluster.Kubeconfig(t), "--namespace="+e.namespace)
+			cmd := testkit.Program(t, "--kubeconfig="+e.kubeconfig(), "--namespace="+e.namespace)
 			cmd.Env = append(cmd.Env, "KUBE_FEATURE_"+feature+"=false")
 			p := testkit.Start(t, cmd)
 			const databases = 20

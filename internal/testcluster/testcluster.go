@@ -58,6 +58,21 @@ func Kubeconfig(t testing.TB) string {
 	return file
 }
 
+// KubeconfigOf is [Kubeconfig] for the config of [AsServiceAccount].
+func KubeconfigOf(t testing.TB, config *rest.Config) string {
+	t.Helper()
+	kubeconfig := clientcmdapi.NewConfig()
+	kubeconfig.Clusters[workbookContext] = &clientcmdapi.Cluster{Server: config.Host, CertificateAuthorityData: config.CAData}
+	kubeconfig.AuthInfos[workbookContext] = &clientcmdapi.AuthInfo{Token: config.BearerToken}
+	kubeconfig.Contexts[workbookContext] = &clientcmdapi.Context{Cluster: workbookContext, AuthInfo: workbookContext}
+	kubeconfig.CurrentContext = workbookContext
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := clientcmd.WriteToFile(*kubeconfig, file); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
 // Root returns the repository's root: the nearest folder from the working folder upwards that has a go.mod.
 func Root(t testing.TB) string {
 	t.Helper()
@@ -143,16 +158,21 @@ func unavailable(t testing.TB, err error) {
 	t.Skip(err)
 }
 
+// sharedFile is the path of the shared cluster's kubeconfig.
+func sharedFile() string {
+	if dir := os.Getenv("CLUSTER_DIR"); dir != "" {
+		return filepath.Join(dir, "kubeconfig")
+	}
+	return connect.FindUpwards(filepath.Join(".cluster", "kubeconfig"))
+}
+
 func find() (*clientcmdapi.Config, error) {
 	var kubeconfig *clientcmdapi.Config
 	var err error
 	if *contextFlag != "" {
 		kubeconfig, err = load(*contextFlag, filepath.SplitList(os.Getenv("KUBECONFIG"))...)
 	} else {
-		file := connect.FindUpwards(filepath.Join(".cluster", "kubeconfig"))
-		if dir := os.Getenv("CLUSTER_DIR"); dir != "" {
-			file = filepath.Join(dir, "kubeconfig")
-		}
+		file := sharedFile()
 		if _, err := os.Stat(file); err != nil {
 			return nil, errNoCluster
 		}

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	_ "embed" // kwokctl.yaml
+	_ "embed" // kwokctl.yaml and audit.yaml
 	"errors"
 	"fmt"
 	"os"
@@ -43,6 +43,9 @@ var nodeParameters = []string{
 
 //go:embed kwokctl.yaml
 var kwokctlYAML string
+
+//go:embed audit.yaml
+var auditYAML []byte
 
 // localUp starts a local cluster, or what is missing of it.
 func (c *cluster) localUp(ctx context.Context) error {
@@ -172,7 +175,7 @@ func (l local) create(ctx context.Context, p programs, wanted ports.Ports, try i
 	if err := template.Must(template.New("").Parse(kwokctlYAML)).Execute(&config, wanted); err != nil {
 		return err
 	}
-	if err := l.write("kwokctl.yaml", config.Bytes()); err != nil {
+	if err := errors.Join(l.write("kwokctl.yaml", config.Bytes()), l.write("audit.yaml", auditYAML)); err != nil {
 		return err
 	}
 

@@ -18,7 +18,7 @@
 // again or, if etcd cannot read them, moves aside. Down deletes only what this program made.
 //
 // Read in this order: cluster.go (the folder and its states), local.go (the life of a local cluster), component.go (its
-// processes), wait.go, ports (a package), kind.go, build.go, samples.go, apiserver.go, kubeconfig.go, lock.go.
+// processes), wait.go, ports (a package), kind.go, build.go, samples.go, apiserver.go, audit.go, kubeconfig.go, lock.go.
 package main
 
 import (
@@ -53,7 +53,7 @@ func main() {
 	}
 }
 
-const usage = `usage: cluster up | down | status | apiserver stop|start | samples [--if-missing] [--pods COUNT] [N] | programs`
+const usage = `usage: cluster up | down | status | apiserver stop|start | samples [--if-missing] [--pods COUNT] [N] | audit | programs`
 
 func run(ctx context.Context, arguments []string) error {
 	if len(arguments) == 0 {
@@ -74,6 +74,8 @@ func run(ctx context.Context, arguments []string) error {
 		return c.apiserver(ctx, rest)
 	case "samples":
 		return c.samples(ctx, rest)
+	case "audit":
+		return c.audit(ctx)
 	case "programs":
 		// For those who must know whether a local cluster can start at once.
 		p := programs{cache: c.cache, root: c.root}
