@@ -65,6 +65,12 @@ func lackedPermissions() error {
 // no test needs more is checked when all have ended, by lackedPermissions.
 func TestPermissionsAreTheLeast(t *testing.T) {
 	e := newEnv(t)
+	// No node has what each container needs by default here: no pod is ever ready.
+	none := corev1.ResourceList{"example.com/no-such": resource.MustParse("1")}
+	testkit.Must(e.client.CoreV1().LimitRanges(e.namespace).Create(t.Context(), &corev1.LimitRange{
+		ObjectMeta: metav1.ObjectMeta{Name: "none"},
+		Spec:       corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{{Type: corev1.LimitTypeContainer, Default: none}}},
+	}, metav1.CreateOptions{}))(e)
 	_, stop := e.run(e.config, func(o *options) { o.election.Enabled = true })
 	e.create("example", func(s *dbv1alpha1.DatabaseManagerSpec) {
 		s.StorageSize, s.DeletionPolicy = new(resource.MustParse("1Gi")), dbv1alpha1.DeletionPolicyRetain
@@ -75,7 +81,7 @@ func TestPermissionsAreTheLeast(t *testing.T) {
 		testkit.Must(e.databases.Patch(t.Context(), "example", types.MergePatchType, patch, metav1.PatchOptions{}))(e)
 		e.untilReady("example", reason)
 	}
-	e.untilReady("example", corev1.PodReasonUnschedulable) // there is no volume
+	e.untilReady("example", corev1.PodReasonUnschedulable)
 	scale("0", rollout.ReasonScaledToZero)
 	scale("1", corev1.PodReasonUnschedulable)             // the second event of this kind, an update of the first
 	for _, policy := range []string{"Delete", "Retain"} { // the children get owner references, and lose them again
