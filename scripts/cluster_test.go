@@ -87,7 +87,7 @@ func requireBinaries(t *testing.T) {
 }
 
 // run runs a script on this cluster, which has to succeed, and returns what it printed.
-func (c *cluster) run(t *testing.T, script string, arguments ...string) string {
+func (c *cluster) run(t testing.TB, script string, arguments ...string) string {
 	t.Helper()
 	got := run(t, c.env, script, arguments...)
 	if got.code != 0 {

@@ -3,10 +3,15 @@ package scripts_test
 import (
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"example.com/client-go-workbook/internal/testcluster"
+	"example.com/client-go-workbook/internal/testkit"
 )
 
 func TestKindClusterIsRepaired(t *testing.T) {
@@ -16,7 +21,7 @@ func TestKindClusterIsRepaired(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := &cluster{folder: filepath.Join(base, "my cluster")}
-	c.env = []string{"CLUSTER=kind", "CLUSTER_DIR=" + c.folder, "KIND_NODE_IMAGE=" + os.Getenv("KIND_NODE_IMAGE")}
+	c.env = []string{"CLUSTER=kind", "CLUSTER_DIR=" + c.folder, "KIND_NODE_IMAGE=" + os.Getenv("KIND_NODE_IMAGE"), "NODES=3"}
 	t.Cleanup(func() { run(t, c.env, "./cluster-down.sh") })
 	name := ""
 	// docker runs docker, or podman, on the cluster's containers.
@@ -39,9 +44,19 @@ func TestKindClusterIsRepaired(t *testing.T) {
 	if got := c.run(t, "./kubectl", "config", "get-contexts", "-o", "name"); got != "workbook\n" {
 		t.Errorf("contexts %q, want workbook", got)
 	}
+	nodes := func() int { return strings.Count(c.run(t, "./kubectl", "get", "nodes", "-o", "name"), "\n") }
+	if got := nodes(); got != 3 {
+		t.Errorf("%d nodes, want 3", got)
+	}
+	want := result{
+		"", "There is a cluster of 3 node(s) already: run make cluster-down first, then NODES=1 CLUSTER=kind make cluster.\n", 1,
+	}
+	if got := run(t, append(c.env, "NODES=1"), "./cluster-up.sh"); got != want {
+		t.Errorf("with NODES=1: %+v, want %+v", got, want)
+	}
 
 	docker("$runtime stop $containers")
-	want := result{"", "The kind cluster does not answer: run make cluster.\n", 1}
+	want = result{"", "The kind cluster does not answer: run make cluster.\n", 1}
 	if got := run(t, c.env, "./cluster-status.sh"); got != want {
 		t.Errorf("status of a stopped one: %+v, want %+v", got, want)
 	}
@@ -63,18 +78,87 @@ func TestKindClusterIsRepaired(t *testing.T) {
 	}
 }
 
-func TestSamplesRunInContainersOnKind(t *testing.T) {
+// TestKindRunsTheChapters runs each chapter's program as a reader does, beside samples whose containers run.
+func TestKindRunsTheChapters(t *testing.T) {
 	testcluster.RequireKind(t)
+	testcluster.LockSamples(t)
 	c := &cluster{env: []string{"CLUSTER_DIR=" + os.Getenv("CLUSTER_DIR")}}
 	c.run(t, "./apply-samples.sh")
-	ids := strings.Fields(c.run(t, "./kubectl", "get", "pods", "-n", "test",
-		"-o", "jsonpath={.items[*].status.containerStatuses[*].containerID}"))
-	if len(ids) < 4 {
-		t.Errorf("containers %q, want at least 4", ids)
+	for _, made := range []string{"deployment/orders-db --namespace=databases", "deployment/mysql --namespace=default"} {
+		// By an earlier run of chapter 5 or 6, which would have nothing to do now.
+		arguments := append([]string{"delete", "--ignore-not-found", "--cascade=foreground"}, strings.Fields(made)...)
+		c.run(t, "./kubectl", arguments...)
 	}
-	for _, id := range ids {
-		if !strings.HasPrefix(id, "containerd://") {
-			t.Errorf("container %q is none", id)
+	for i, chapter := range []struct{ arguments, prints, then string }{
+		{"--namespace nginx", `(?m)^LISTED +nginx/nginx-1 resourceVersion \d+ Running$`, ""},
+		{"--namespace nginx", `(?m)^ADD +Pod nginx/nginx-1 \(first list\)$`, ""},
+		{"--namespace shop", `(?m)^SYNCED +4 pod\(s\) `, ""},
+		{"--namespace nginx", `(?m)^Sync/Add/Update for Pod nginx-1$`, ""},
+		{
+			"--namespace databases", `(?m)^CREATED +Deployment databases/orders-db for ConfigMap orders: mysql, 1 replica\(s\)$`,
+			"rollout status deployment/orders-db --namespace=databases --timeout=5m",
+		},
+		{
+			"--namespace default", `(?m)^CREATED +Deployment default/mysql for DatabaseManager example-mysql$`,
+			"wait dbm/example-mysql --namespace=default --for=condition=Ready --timeout=5m",
+		},
+	} {
+		number := strconv.Itoa(i + 1)
+		t.Run(number, func(t *testing.T) {
+			c.run(t, "./chapter.sh", number, "--help") // compiles it, however long that takes
+			program := testkit.Start(t, command(c.env, "./chapter.sh", append([]string{number}, strings.Fields(chapter.arguments)...)...))
+			program.Await(t, chapter.prints)
+			if chapter.then != "" {
+				c.run(t, "./kubectl", strings.Fields(chapter.then)...)
+			}
+			program.Signal(t, os.Interrupt)
+			if code := program.Exit(t); code != 0 {
+				t.Errorf("exit code %d, want 0", code)
+			}
+		})
+	}
+	running := regexp.MustCompile(`^true containerd://`)
+	for namespace, containers := range map[string]int{"nginx": 1, "default": 4, "test": 4, "shop": 7, "databases": 1} {
+		lines := strings.Split(strings.TrimSpace(c.run(t, "./kubectl", "get", "pods", "--namespace", namespace, "-o",
+			`jsonpath={range .items[*].status.containerStatuses[*]}{.ready} {.containerID}{"\n"}{end}`)), "\n")
+		if len(lines) != containers || slices.ContainsFunc(lines, func(line string) bool { return !running.MatchString(line) }) {
+			t.Errorf("namespace %s: containers %q, want %d that run", namespace, lines, containers)
 		}
 	}
+}
+
+// BenchmarkKindClusterUp starts clusters in turns with make cluster and with kind alone, both until the nodes are ready:
+//
+//	CLUSTER=kind go test ./scripts -run '^$' -bench KindClusterUp -benchtime 3x
+func BenchmarkKindClusterUp(b *testing.B) {
+	testcluster.RequireKind(b)
+	image := os.Getenv("KIND_NODE_IMAGE")
+	kind := strings.TrimSpace(run(b, nil, "go", "tool", "-n", "kind").stdout)
+	var ours, bare time.Duration
+	folder, kubeconfig := filepath.Join(b.TempDir(), "cluster"), "--kubeconfig="+filepath.Join(b.TempDir(), "kubeconfig")
+	c := &cluster{env: []string{"CLUSTER=kind", "CLUSTER_DIR=" + folder, "KIND_NODE_IMAGE=" + image}}
+	timed := func(total *time.Duration, program string, arguments ...string) {
+		start := time.Now()
+		c.run(b, program, arguments...)
+		*total += time.Since(start)
+	}
+	remove := []string{"delete", "cluster", "--name=workbook-bench", kubeconfig}
+	b.Cleanup(func() {
+		run(b, c.env, "./cluster-down.sh")
+		run(b, c.env, kind, remove...)
+	})
+	for b.Loop() {
+		timed(&ours, "./cluster-up.sh")
+		c.run(b, "./cluster-down.sh")
+
+		create := []string{"create", "cluster", "--name=workbook-bench", "--config=../kind-config.yaml", "--wait=3m", kubeconfig}
+		if image != "" {
+			create = append(create, "--image="+image)
+		}
+		timed(&bare, kind, create...)
+		c.run(b, kind, remove...)
+	}
+	b.ReportMetric(ours.Seconds()/float64(b.N), "make-s")
+	b.ReportMetric(bare.Seconds()/float64(b.N), "kind-s")
+	b.ReportMetric(ours.Seconds()/bare.Seconds(), "ratio")
 }

@@ -73,6 +73,24 @@ func TestKindConfigIsValid(t *testing.T) {
 	}
 }
 
+// The README shows what to add for a registry mirror.
+func TestKindConfigOfTheREADME(t *testing.T) {
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := regexp.MustCompile("(?s)  ```yaml\n(.*?)  ```\n").FindSubmatch(readme)
+	if block == nil {
+		t.Fatal("the README has no YAML")
+	}
+	text := strings.ReplaceAll("\n"+string(block[1]), "\n  ", "\n")
+	text = "kind: Cluster\napiVersion: kind.x-k8s.io/v1alpha4\n" + text
+	text = strings.Replace(text, "- role: control-plane\n", "- role: control-plane\n  image: "+defaults.Image+"\n", 1)
+	if err := checkKindConfig([]byte(text)); err != nil {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
+
 func TestKindConfigCheckRefuses(t *testing.T) {
 	const valid = `kind: Cluster
 apiVersion: kind.x-k8s.io/v1alpha4

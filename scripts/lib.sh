@@ -28,6 +28,15 @@ misuse() {
 # cluster_type: kind or local; nothing where no cluster has been made.
 cluster_type() { cut -d' ' -f1 "$state/type" 2>/dev/null || true; }
 
+# pod_images: the images of the samples' pods, of the databases that the controllers make, and of the READMEs' commands.
+pod_images() {
+	{
+		sed -n 's/^ *image: //p' "$scripts/samples"/*.yaml
+		sed -n 's/^[[:blank:]]*"[a-z]*": *"\([a-z]*:[0-9.]*\)",$/\1/p' "$root"/05-controller/database.go
+		sed -n 's/^\$ scripts.kubectl .*--image=\([^ ]*\).*/\1/p' "$root"/[0-9]*/README.md
+	} | sort -u
+}
+
 # chapter_folder N: the folder of chapter N, which begins with the number in two digits; fails if there is none.
 chapter_folder() {
 	local folder

@@ -38,7 +38,7 @@ wrong=$(go tool importas -no-unaliased "${names[@]}" "${packages[@]}" 2>&1 | gre
 [ -z "$wrong" ] || fail "$wrong"
 
 go run ./scripts/lint
-shell=(scripts/*.sh scripts/kubectl .ci/run)
+shell=(scripts/*.sh scripts/kubectl .ci/*)
 go tool shfmt -d "${shell[@]}" || fail "Run go tool shfmt -w on these."
 if command -v shellcheck >/dev/null; then
 	shellcheck -x -P scripts "${shell[@]}"

@@ -17,7 +17,7 @@ func command(env []string, name string, arguments ...string) *exec.Cmd {
 	cmd := exec.Command(name, arguments...)
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
-		return slices.Contains([]string{"CLUSTER", "CLUSTER_DIR", "KUBECONFIG", "KIND_NODE_IMAGE", "MAKEFLAGS", "MAKELEVEL"}, name)
+		return slices.Contains([]string{"CLUSTER", "CLUSTER_DIR", "KUBECONFIG", "KIND_NODE_IMAGE", "NODES", "MAKEFLAGS", "MAKELEVEL"}, name)
 	})
 	cmd.Env = append(cmd.Env, env...)
 	return cmd
@@ -30,7 +30,7 @@ type result struct {
 }
 
 // run runs a command to its end.
-func run(t *testing.T, env []string, name string, arguments ...string) result {
+func run(t testing.TB, env []string, name string, arguments ...string) result {
 	t.Helper()
 	cmd := command(env, name, arguments...)
 	var stdout, stderr bytes.Buffer
@@ -194,14 +194,21 @@ func TestDiffShowsWhatAChapterAdds(t *testing.T) {
 	}
 }
 
-func TestABadCLUSTERIsOneLineAndExitCode2(t *testing.T) {
-	folder := filepath.Join(t.TempDir(), "cluster")
-	got := run(t, []string{"CLUSTER=docker", "CLUSTER_DIR=" + folder}, "./cluster-up.sh")
-	if want := (result{"", "CLUSTER=docker is neither kind nor local: try CLUSTER=local make cluster.\n", 2}); got != want {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
-	if _, err := os.Stat(folder); err == nil {
-		t.Error("it has made a folder for the cluster")
+func TestABadCLUSTEROrNODESIsOneLineAndExitCode2(t *testing.T) {
+	for env, want := range map[string]string{
+		"CLUSTER=docker":         "CLUSTER=docker is neither kind nor local: try CLUSTER=local make cluster.\n",
+		"CLUSTER=kind NODES=0":   "NODES=0 is not a number from 1 to 9: try NODES=3 CLUSTER=kind make cluster.\n",
+		"CLUSTER=kind NODES=ten": "NODES=ten is not a number from 1 to 9: try NODES=3 CLUSTER=kind make cluster.\n",
+		"CLUSTER=local NODES=3":  "NODES is for a kind cluster: try NODES=3 CLUSTER=kind make cluster.\n",
+	} {
+		folder := filepath.Join(t.TempDir(), "cluster")
+		got := run(t, append(strings.Fields(env), "CLUSTER_DIR="+folder), "./cluster-up.sh")
+		if want := (result{"", want, 2}); got != want {
+			t.Errorf("%s: got %+v, want %+v", env, got, want)
+		}
+		if entries, err := os.ReadDir(folder); err == nil {
+			t.Errorf("%s: it has made a folder for the cluster, with %v", env, entries)
+		}
 	}
 }
 

@@ -14,11 +14,11 @@ if [ "${have:-$CLUSTER}" != "$CLUSTER" ]; then
 fi
 "$scripts/cluster-up.sh" || exit 1
 if [ "$CLUSTER" = kind ] && command -v docker >/dev/null; then
-	# The samples' images that this machine has need not be pulled by the node once more.
+	# Images that this machine has need not be pulled by the nodes once more.
 	name=$(cut -d' ' -f2 "$CLUSTER_DIR/type")
 	while read -r image; do
 		docker image inspect "$image" >/dev/null 2>&1 && (cd "$root" && go tool kind load docker-image "$image" --name="$name") >/dev/null 2>&1
-	done < <(sed -n 's/^ *image: //p' "$scripts/samples"/*.yaml | sort -u)
+	done < <(pod_images)
 fi
 # The reader's own clusters are none of the tests' business.
 unset KUBECONFIG

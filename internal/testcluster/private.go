@@ -142,7 +142,7 @@ func (c *Cluster) post(t testing.TB, url, body string) etcdAnswer {
 func (c *Cluster) command(shell string) *exec.Cmd {
 	cmd := exec.Command("bash", "-c", shell)
 	cmd.Dir = c.root
-	cmd.Env = append(os.Environ(), "CLUSTER_DIR="+c.dir, "CLUSTER=local")
+	cmd.Env = append(os.Environ(), "CLUSTER_DIR="+c.dir, "CLUSTER=local", "NODES=")
 	return cmd
 }
 

@@ -29,8 +29,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"example.com/client-go-workbook/internal/testcluster"
 )
 
@@ -52,7 +50,7 @@ func Test(t *testing.T, readme string, undo ...string) {
 	}
 	testcluster.Config(t)
 	if os.Getenv("CLUSTER") == "kind" {
-		lock(t)
+		testcluster.LockSamples(t)
 	} else {
 		t.Setenv("CLUSTER_DIR", testcluster.Start(t).Folder())
 		t.Setenv("CLUSTER", "local")
@@ -111,15 +109,4 @@ func Test(t *testing.T, readme string, undo ...string) {
 			t.Fatal(err)
 		}
 	}
-}
-
-// lock waits for the READMEs of other chapters, which go test runs at the same time: all use the same sample objects,
-// and one that deletes a pod would be seen by the others. The lock goes with the file, also when the test is killed.
-func lock(t *testing.T) {
-	t.Helper()
-	file := flock.New(filepath.Join(os.TempDir(), fmt.Sprintf("client-go-workbook-readmes-%d", os.Getuid())))
-	if err := file.Lock(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { file.Close() })
 }

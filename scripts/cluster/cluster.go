@@ -161,8 +161,12 @@ func (c *cluster) up(ctx context.Context) error {
 	if want != "" && want != "local" && want != "kind" {
 		return usageError(fmt.Sprintf("CLUSTER=%s is neither kind nor local: try CLUSTER=local make cluster.", want))
 	}
+	nodes, err := wantedNodes()
+	if err != nil {
+		return err
+	}
 	// The usual answer is that the cluster is up, and it should come fast: without the lock.
-	if done, err := c.isUp(ctx, want); done || err != nil {
+	if done, err := c.isUp(ctx, want, nodes); done || err != nil {
 		return err
 	}
 	unlock, err := c.lock(ctx)
@@ -171,7 +175,7 @@ func (c *cluster) up(ctx context.Context) error {
 	}
 	defer unlock()
 	// While this one waited, another may have done it all, or have made the other type of cluster.
-	if done, err := c.isUp(ctx, want); done || err != nil {
+	if done, err := c.isUp(ctx, want, nodes); done || err != nil {
 		return err
 	}
 
@@ -182,6 +186,9 @@ func (c *cluster) up(ctx context.Context) error {
 	if kind == "" {
 		kind = choose(ctx, c.root)
 	}
+	if kind == "local" && nodes > 0 {
+		return usageError("NODES is for a kind cluster: try NODES=3 CLUSTER=kind make cluster.")
+	}
 	content := kind
 	if kind == "kind" {
 		content += " " + c.kindName()
@@ -190,13 +197,13 @@ func (c *cluster) up(ctx context.Context) error {
 		return err
 	}
 	if kind == "kind" {
-		return c.kindUp(ctx)
+		return c.kindUp(ctx, nodes)
 	}
 	return c.localUp(ctx)
 }
 
 // isUp reports whether the cluster is up, and an error if it is not one that up may start.
-func (c *cluster) isUp(ctx context.Context, want string) (bool, error) {
+func (c *cluster) isUp(ctx context.Context, want string, nodes int) (bool, error) {
 	if c.folder == "" {
 		c.folder, _ = filepath.EvalSymlinks(c.path) // another call may have made it
 	}
@@ -206,7 +213,23 @@ func (c *cluster) isUp(ctx context.Context, want string) (bool, error) {
 	if have := c.clusterType(); have != "" && want != "" && have != want {
 		return false, messagef("There is a %s cluster already: run make cluster-down first, then CLUSTER=%s make cluster.", have, want)
 	}
-	return c.missing(ctx) == "", nil
+	if c.missing(ctx) != "" {
+		return false, nil
+	}
+	if nodes > 0 {
+		api, err := c.api()
+		if err != nil {
+			return false, err
+		}
+		if _, have, err := api.readyNodes(ctx); err != nil {
+			return false, err
+		} else if have != nodes {
+			return false, messagef(
+				"There is a cluster of %d node(s) already: run make cluster-down first, then NODES=%d CLUSTER=kind make cluster.",
+				have, nodes)
+		}
+	}
+	return true, nil
 }
 
 func (c *cluster) status(ctx context.Context) error {

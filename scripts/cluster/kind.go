@@ -4,15 +4,18 @@ import (
 	"bytes"
 	"context"
 	"debug/elf"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
+	"sigs.k8s.io/kind/pkg/apis/config/v1alpha4"
 	kind "sigs.k8s.io/kind/pkg/cluster"
 	"sigs.k8s.io/kind/pkg/cmd"
 )
@@ -58,17 +61,52 @@ func quick(ctx context.Context, name string, arguments ...string) error {
 	return cmd.Run()
 }
 
+// wantedNodes is $NODES, how many nodes a kind cluster shall have; 0 where the reader leaves that to kind-config.yaml.
+func wantedNodes() (int, error) {
+	value := os.Getenv("NODES")
+	if value == "" {
+		return 0, nil
+	}
+	nodes, err := strconv.Atoi(value)
+	if err != nil || nodes < 1 || nodes > 9 {
+		return 0, usageError(fmt.Sprintf("NODES=%s is not a number from 1 to 9: try NODES=3 CLUSTER=kind make cluster.", value))
+	}
+	return nodes, nil
+}
+
 // nodeImage is the image that kind-config.yaml pins; KIND_NODE_IMAGE takes another.
 func nodeImage(root string) string {
 	if image := os.Getenv("KIND_NODE_IMAGE"); image != "" {
 		return image
 	}
-	var config struct{ Nodes []struct{ Image string } }
-	data, err := os.ReadFile(filepath.Join(root, "kind-config.yaml"))
-	if err != nil || yaml.Unmarshal(data, &config) != nil || len(config.Nodes) == 0 {
+	config, err := kindConfig(root, 1)
+	if err != nil {
 		return ""
 	}
 	return config.Nodes[0].Image
+}
+
+// kindConfig is kind-config.yaml, with workers added until there are so many nodes.
+func kindConfig(root string, nodes int) (*v1alpha4.Cluster, error) {
+	data, err := os.ReadFile(filepath.Join(root, "kind-config.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	var config v1alpha4.Cluster
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&config); err != nil {
+		return nil, fmt.Errorf("kind-config.yaml: %w: correct the file", err)
+	}
+	if len(config.Nodes) == 0 {
+		return nil, errors.New("kind-config.yaml has no nodes: add one with the role control-plane")
+	}
+	for len(config.Nodes) < nodes {
+		first := config.Nodes[0]
+		worker := v1alpha4.Node{Role: v1alpha4.WorkerRole, Image: first.Image, ExtraMounts: first.ExtraMounts}
+		config.Nodes = append(config.Nodes, worker)
+	}
+	return &config, nil
 }
 
 // kindName is the cluster's name. All of kind's clusters share one list, so each checkout has a name of its own there.
@@ -94,7 +132,7 @@ func kindProvider(ctx context.Context) (*kind.Provider, string, error) {
 }
 
 // kindUp starts a kind cluster: Kubernetes in containers, with a kubelet that runs containers.
-func (c *cluster) kindUp(ctx context.Context) error {
+func (c *cluster) kindUp(ctx context.Context, nodes int) error {
 	provider, docker, err := kindProvider(ctx)
 	if err != nil {
 		return err
@@ -126,8 +164,12 @@ func (c *cluster) kindUp(ctx context.Context) error {
 	case wasWhole:
 		say("The kind cluster's containers are gone: making a new one.")
 	}
+	config, err := kindConfig(c.root, nodes)
+	if err != nil {
+		return err
+	}
 	options := []kind.CreateOption{
-		kind.CreateWithConfigFile(filepath.Join(c.root, "kind-config.yaml")),
+		kind.CreateWithV1Alpha4Config(config),
 		kind.CreateWithNodeImage(nodeImage(c.root)),
 		kind.CreateWithKubeconfigPath(filepath.Join(c.folder, "bin", "kubeconfig-of-kind")),
 		kind.CreateWithWaitForReady(3 * time.Minute),
