@@ -181,11 +181,19 @@ func (a *api) takesPods(ctx context.Context) bool {
 	return err == nil && all > 0 && ready == all && a.get(ctx, "/api/v1/namespaces/default/serviceaccounts/default", nil) == nil
 }
 
-// until waits until a condition holds, however long that takes, and shows what for.
+// patience is for a kind cluster whose containers run. After a restart of Docker, some node images no longer find their own
+// address, if nodes of another cluster have started before them; such a cluster would be waited for in vain.
+const patience = 5 * time.Minute
+
+// until waits until a condition holds, and shows what for.
 func until(ctx context.Context, what string, holds func(context.Context) bool) error {
 	progress := newWaiting()
 	defer progress.done()
-	for !holds(ctx) {
+	for deadline := time.Now().Add(patience); !holds(ctx); {
+		if time.Now().After(deadline) {
+			return messagef("The kind cluster's containers run, but after %s it waits for %s: run make cluster-down, then make cluster.",
+				patience, what)
+		}
 		progress.show(what)
 		select {
 		case <-ctx.Done():
