@@ -47,6 +47,8 @@ type Prediction struct {
 	Answer   string   `yaml:"answer"` // the word of the right choice
 	Run      string   `yaml:"run"`    // a shell command in the workbook's root, which ends by itself
 	Prints   string   `yaml:"prints"` // its output contains this
+
+	NotOnKind string `yaml:"notOnKind"` // why a kind cluster cannot show it; nothing if it can
 }
 
 // Choice is a possible answer to a prediction.

@@ -131,6 +131,14 @@ func (w *workbook) clusterRuns(ctx context.Context) bool {
 	return runGroup(status) == nil
 }
 
+// onKind reports whether the workbook's cluster is a kind cluster.
+func (w *workbook) onKind(ctx context.Context) bool {
+	status := command(ctx, syscall.SIGKILL, "scripts/cluster-status.sh")
+	var said bytes.Buffer
+	status.Dir, status.Env, status.Stdout = w.root, environment(), &said
+	return runGroup(status) == nil && strings.HasPrefix(said.String(), "The kind cluster ")
+}
+
 // startCluster brings the workbook's cluster up, if it is not.
 func (w *workbook) startCluster(ctx context.Context, report func(line string)) error {
 	if w.clusterRuns(ctx) || ctx.Err() != nil {

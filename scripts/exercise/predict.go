@@ -77,11 +77,15 @@ func (w *workbook) ask(ctx context.Context, p prediction, in *os.File) (*exercis
 	}
 }
 
-// show runs a prediction's command. It returns an error if that does not print what it must.
+// show runs a prediction's command, or says why a kind cluster cannot show it. It returns an error if that does not print what it must.
 func (w *workbook) show(ctx context.Context, p prediction, out io.Writer) error {
 	// Before the command: a cluster that it starts itself would be killed with it.
 	if err := w.startCluster(ctx, func(line string) { fmt.Fprintln(out, line) }); err != nil {
 		return err
+	}
+	if p.NotOnKind != "" && w.onKind(ctx) {
+		fmt.Fprintln(out, "A kind cluster does not show this: "+p.NotOnKind)
+		return nil
 	}
 	fmt.Fprintln(out, bold.Styled("$ "+strings.ReplaceAll(strings.TrimSpace(p.Run), "\n", "\n  ")))
 	var printed bytes.Buffer
