@@ -572,7 +572,8 @@ func TestPredictionsAreTrue(t *testing.T) {
 				if kind && p.NotOnKind != "" {
 					t.Skip(p.NotOnKind)
 				}
-				cmd := command(c.env, "bash", "-c", p.Run)
+				// A reader's program is not ended by the detector, which scripts/test.sh switches on: 3.B changes the cache.
+				cmd := command(append(c.env, "KUBE_CACHE_MUTATION_DETECTOR=false"), "bash", "-c", p.Run)
 				cmd.Dir = ".."
 				output, err := cmd.CombinedOutput()
 				if err != nil || !strings.Contains(string(output), p.Prints) {
