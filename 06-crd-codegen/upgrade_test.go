@@ -99,7 +99,7 @@ func TestNewerVersionAndBack(t *testing.T) {
 	}
 	before := versions()
 	resource := schema.GroupVersionResource{Group: dbv1alpha1.GroupName, Version: "v1alpha1", Resource: "databasemanagers"}
-	objects := dynamic.NewForConfigOrDie(e.config).Resource(resource).Namespace(e.namespace)
+	objects := dynamic.NewForConfigOrDie(e.admin).Resource(resource).Namespace(e.namespace)
 	specPort := func(name string) int64 {
 		t.Helper()
 		object := testkit.Must(objects.Get(t.Context(), name, metav1.GetOptions{}))(t)
@@ -115,7 +115,7 @@ func TestNewerVersionAndBack(t *testing.T) {
 	}
 
 	// The CRD is the first to change: the server drops a field that it does not know.
-	if err := crd.InstallManifest(t.Context(), e.config, newerFile(t, "crd/coolops.cn_databasemanagers.yaml")); err != nil {
+	if err := crd.InstallManifest(t.Context(), e.admin, newerFile(t, "crd/coolops.cn_databasemanagers.yaml")); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Await(t, "the default, in an object that was stored without the field", func() bool { return specPort("unchanged") == port })
