@@ -19,7 +19,7 @@ ifneq (,$(filter $(with_chapter) $(with_exercise),$(firstword $(MAKECMDGOALS))))
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help chapter diff samples exercise hint solution reset progress watch cluster cluster-down cluster-status doctor test test-kind bench soak lint codegen verify-codegen
+.PHONY: help chapter diff samples exercise hint solution reset progress watch cluster cluster-down cluster-status image deploy undeploy doctor test test-kind bench soak lint codegen verify-codegen
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1 /p' Makefile | while read -r name text; do printf '  %-15s %s\n' "$$name" "$$text"; done
@@ -60,6 +60,15 @@ cluster-down: ## remove the cluster and all its files
 
 cluster-status: ## say what cluster there is and whether it is up
 	@scripts/cluster-status.sh
+
+image: ## build an image of chapter 6's controller
+	@scripts/image.sh
+
+deploy: ## run chapter 6's controller inside the kind cluster
+	@scripts/deploy.sh
+
+undeploy: ## remove it again, with the CRD and all DatabaseManagers
+	@scripts/undeploy.sh
 
 doctor: ## check this machine for what the workbook needs
 	@scripts/doctor.sh

@@ -24,7 +24,7 @@ import (
 
 // childrenOf returns the kinds of children, in the order in which they are created: pods cannot start without the
 // Secret and the claim. Creating, watching and releasing them follow from this list. One more kind is one more entry
-// here, and its permissions in rbac.yaml.
+// here, and its permissions in deploy/rbac.yaml.
 func (c *Controller) childrenOf(clientset kubernetes.Interface, factory informers.SharedInformerFactory) []child {
 	core, apps := factory.Core().V1(), factory.Apps().V1()
 	return []child{

@@ -33,7 +33,7 @@ import (
 	"example.com/client-go-workbook/internal/testkit"
 )
 
-const rbacFile = "rbac.yaml"
+const rbacFile = "deploy/rbac.yaml"
 
 // audited has the namespaces in which the tests of this process have run the controller.
 var audited sync.Map
@@ -229,15 +229,15 @@ func TestEndsWithoutPermissionToListAndWatch(t *testing.T) {
 // TestStatusReportsPermissionsThatRetainLacks lacks what deletionPolicy Retain needs. The status says so, in the end, too.
 func TestStatusReportsPermissionsThatRetainLacks(t *testing.T) {
 	retain := func(s *dbv1alpha1.DatabaseManagerSpec) { s.DeletionPolicy = dbv1alpha1.DeletionPolicyRetain }
-	t.Run("update databasemanagers", func(t *testing.T) {
+	t.Run("patch databasemanagers", func(t *testing.T) {
 		t.Parallel()
 		e := newEnv(t)
-		config := e.lacking("databasemanagers", "update")
+		config := e.lacking("databasemanagers", "patch")
 		e.run(config)
 		start := time.Now()
 		e.create("example", retain)
 		message := e.readyMessage("example", "Forbidden")
-		if !strings.Contains(message, "finalizers") || !strings.Contains(message, "cannot update resource") {
+		if !strings.Contains(message, "finalizers") || !strings.Contains(message, "cannot patch resource") {
 			t.Errorf("message %q", message)
 		}
 		t.Logf("%s after it was created: %s", time.Since(start).Round(time.Millisecond), message)

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"os/exec"
+	"path/filepath"
 	"testing"
 
+	"example.com/client-go-workbook/internal/testcluster"
 	"example.com/client-go-workbook/internal/transcript"
 )
 
@@ -13,4 +16,15 @@ func TestReadme(t *testing.T) {
 			scripts/kubectl delete "$name" -n default
 		done`,
 		"scripts/kubectl delete deployment/mysql service/mysql secret/mysql-root -n default --ignore-not-found")
+}
+
+// TestKindReadmeOfDeploy has a cluster of its own: what is deployed acts on all DatabaseManagers of a cluster.
+func TestKindReadmeOfDeploy(t *testing.T) {
+	testcluster.RequireKind(t)
+	t.Setenv("CLUSTER_DIR", filepath.Join(t.TempDir(), "cluster"))
+	t.Cleanup(func() { _ = exec.Command("../scripts/cluster-down.sh").Run() })
+	if output, err := exec.Command("../scripts/cluster-up.sh").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	transcript.Test(t, "deploy/README.md")
 }

@@ -5,12 +5,14 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
@@ -66,7 +68,7 @@ func (c *Controller) addFinalizer(ctx context.Context, d *dbv1alpha1.DatabaseMan
 	}
 	changed := d.DeepCopy() // the store's object must not be changed
 	changed.Finalizers = append(changed.Finalizers, finalizer)
-	return c.updateFinalizers(ctx, changed, "ADDED")
+	return c.patchFinalizers(ctx, changed, "ADDED")
 }
 
 // removeFinalizer removes the finalizer, if it is there, and returns the new object. Others' finalizers stay.
@@ -76,26 +78,32 @@ func (c *Controller) removeFinalizer(ctx context.Context, d *dbv1alpha1.Database
 	}
 	changed := d.DeepCopy()
 	changed.Finalizers = slices.DeleteFunc(changed.Finalizers, func(name string) bool { return name == finalizer })
-	return c.updateFinalizers(ctx, changed, "REMOVED")
+	return c.patchFinalizers(ctx, changed, "REMOVED")
 }
 
-// updateFinalizers writes the whole object, but with its resourceVersion: it is a conflict if anything has changed since it
-// was read.
-func (c *Controller) updateFinalizers(
+// patchFinalizers writes nothing but the finalizers. An update would write the whole object, and so remove each field that
+// a newer CRD has and these Go types do not. With the resourceVersion it is a conflict if anything has changed since the
+// object was read.
+func (c *Controller) patchFinalizers(
 	ctx context.Context,
 	d *dbv1alpha1.DatabaseManager,
 	word string,
 ) (*dbv1alpha1.DatabaseManager, error) {
-	updated, err := c.databases.CoolopsV1alpha1().DatabaseManagers(d.Namespace).Update(ctx, d, updateOptions)
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"resourceVersion": d.ResourceVersion, "finalizers": d.Finalizers},
+	})
+	if err != nil {
+		return d, err
+	}
+	updated, err := c.databases.CoolopsV1alpha1().DatabaseManagers(d.Namespace).
+		Patch(ctx, d.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager})
 	if apierrors.IsNotFound(err) {
 		return d, fmt.Errorf("DatabaseManager %s is deleted: %w", d.Name, consistency.ErrStale)
 	}
 	if err != nil {
-		return d, fmt.Errorf("updating the finalizers: %w", err)
+		return d, fmt.Errorf("patching the finalizers: %w", err)
 	}
 	c.consistency.WroteAt(cache.MetaObjectToName(d), c.databaseIndexer, updated.ResourceVersion)
 	c.out.Line(word, "finalizer %s of DatabaseManager %s/%s", finalizer, d.Namespace, d.Name)
 	return updated, nil
 }
-
-var updateOptions = metav1.UpdateOptions{FieldManager: fieldManager}

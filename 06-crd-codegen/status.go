@@ -56,6 +56,8 @@ func (c *Controller) applyStatus(ctx context.Context, d *dbv1alpha1.DatabaseMana
 	return nil
 }
 
+var updateOptions = metav1.UpdateOptions{FieldManager: fieldManager}
+
 // statusOf returns the status. The same state always gives the same status: each write of a status is an event, which
 // brings the next sync, so a status that differs each time would be written without end.
 func statusOf(

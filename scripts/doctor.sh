@@ -56,25 +56,7 @@ else
 	note "C compiler: none. make test then runs without the race detector; to have it, install one (Debian, Ubuntu: sudo apt install gcc; macOS: xcode-select --install)."
 fi
 
-# A daemon that hangs must not hold this up.
-answers() {
-	command -v "$1" >/dev/null || return
-	"$1" ps -q >/dev/null 2>&1 &
-	local question=$!
-	for _ in {1..30}; do
-		kill -0 $question 2>/dev/null || break
-		sleep 0.1
-	done
-	kill $question 2>/dev/null
-	wait $question 2>/dev/null
-}
-runtime=
-for candidate in docker podman; do
-	if answers $candidate; then
-		runtime=$candidate
-		break
-	fi
-done
+runtime=$(container_runtime)
 if [ -n "$runtime" ]; then
 	ok "containers: $runtime answers, for the kind cluster"
 elif command -v docker >/dev/null || command -v podman >/dev/null; then

@@ -77,3 +77,34 @@ built() {
 	fi
 	echo "$program"
 }
+
+# answers RUNTIME: whether docker or podman answers within 3 seconds. A daemon that hangs must not hold this up.
+answers() {
+	command -v "$1" >/dev/null || return
+	"$1" ps -q >/dev/null 2>&1 &
+	local question=$!
+	for _ in {1..30}; do
+		kill -0 $question 2>/dev/null || break
+		sleep 0.1
+	done
+	kill $question 2>/dev/null
+	wait $question 2>/dev/null
+}
+
+# container_runtime: prints docker or podman, the first that answers; fails if none does.
+container_runtime() {
+	local candidate
+	for candidate in docker podman; do
+		answers $candidate && echo $candidate && return
+	done
+	return 1
+}
+
+# require_kind: ends the script unless there is a kind cluster that is up.
+require_kind() {
+	case $(cluster_type) in
+	kind) "$scripts/cluster.sh" status >/dev/null || exit 1 ;;
+	local) fail "The local cluster runs no containers: run make cluster-down, then CLUSTER=kind make cluster." ;;
+	*) fail "There is no cluster: run CLUSTER=kind make cluster." ;;
+	esac
+}

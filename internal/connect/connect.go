@@ -65,7 +65,10 @@ func (o *Options) Load() (*Cluster, error) {
 		if errors.Is(err, rest.ErrNotInCluster) {
 			return nil, ErrNoCluster
 		}
-		return &Cluster{Config: config, Context: "in-cluster"}, err
+		if err != nil {
+			return nil, fmt.Errorf("in-cluster: %s: does the pod have automountServiceAccountToken: false?", oneLine(err))
+		}
+		return newCluster(config, "in-cluster"), nil
 	}
 
 	for _, file := range files {
@@ -95,10 +98,14 @@ func (o *Options) Load() (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s", source, oneLine(err))
 	}
+	return newCluster(config, name), nil
+}
+
+func newCluster(config *rest.Config, context string) *Cluster {
 	// No limit on the client's side: the server's priority and fairness decides who waits.
 	// client-go's own default is 5 requests a second, which chapter 5 shows.
 	config.QPS = -1
-	return &Cluster{Config: config, Context: name}, nil
+	return &Cluster{Config: config, Context: context}
 }
 
 // FindUpwards returns the path of name in the working folder or the nearest folder above that has it, or "".

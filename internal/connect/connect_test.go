@@ -134,6 +134,13 @@ func TestLoad(t *testing.T) {
 			prepare: func(t *testing.T, o *Options) { o.Kubeconfig = "nowhere" },
 			wantErr: []string{"kubeconfig nowhere", "no such file", "make cluster"},
 		},
+		"in a pod without a token": { // with one, TestKindDeploy
+			prepare: func(t *testing.T, o *Options) {
+				t.Setenv("KUBERNETES_SERVICE_HOST", "192.0.2.1")
+				t.Setenv("KUBERNETES_SERVICE_PORT", "443")
+			},
+			wantErr: []string{"in-cluster: ", "token: no such file", "automountServiceAccountToken"},
+		},
 		"unknown context": {
 			prepare: func(t *testing.T, o *Options) {
 				o.Kubeconfig, o.Context = write(t, "k", server("x")), "prod"

@@ -14,6 +14,7 @@
 package election
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -40,14 +41,16 @@ var ErrLost = errors.New("the lease could not be renewed in time: another proces
 // Options is what the flags say.
 type Options struct {
 	Enabled       bool
+	Namespace     string        // of the Lease; empty: see New
 	LeaseDuration time.Duration // for so long nobody leads after a leader has died; whole seconds
 }
 
-// AddFlags adds --leader-elect and --lease-duration.
+// AddFlags adds --leader-elect, --lease-namespace and --lease-duration.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.LeaseDuration = 15 * time.Second
 	flags.BoolVar(&o.Enabled, "leader-elect", false,
-		"write only while no other process does, by a Lease in the watched namespace (or default)")
+		"write only while no other process does, by a Lease")
+	flags.StringVar(&o.Namespace, "lease-namespace", "", "namespace of the Lease (default: the watched one, or else default)")
 	flags.Func("lease-duration",
 		"how long others wait for a leader that has died, in whole seconds (default 15s)", wholeSeconds(&o.LeaseDuration))
 }
@@ -73,12 +76,10 @@ type Elector struct {
 	out      *program.Printer
 }
 
-// New returns an elector for the Lease of that name, in the namespace default if the name has none. If the election is
-// not enabled, this process always leads.
+// New returns an elector for the Lease of that name. The first of these is its namespace: that of the options, that of the
+// name, default. If the election is not enabled, this process always leads.
 func New(config *rest.Config, lease cache.ObjectName, options Options, out *program.Printer) *Elector {
-	if lease.Namespace == "" {
-		lease.Namespace = metav1.NamespaceDefault
-	}
+	lease.Namespace = cmp.Or(options.Namespace, lease.Namespace, metav1.NamespaceDefault)
 	return &Elector{
 		options:  options,
 		config:   config,

@@ -54,7 +54,7 @@ func newCluster() (*cluster, error) {
 // ours are the names of what this program and its fronts make in a cluster's folder. The marker is the last: what an
 // interrupted down leaves is still marked.
 var ours = []string{
-	"kubeconfig", ".kwok", "kwokctl.yaml", "audit.yaml", "kwokctl.log", "bin", "kubectl-cache", "etcd-damaged-*",
+	"kubeconfig", ".kwok", "kwokctl.yaml", "audit.yaml", "kwokctl.log", "bin", "kubectl-cache", "etcd-damaged-*", "deploy",
 	"test-local", "test-kind", // the clusters that scripts/test.sh makes beside this one
 	".partial-*", marker,
 }

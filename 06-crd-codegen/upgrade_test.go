@@ -1,0 +1,146 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+
+	"example.com/client-go-workbook/06-crd-codegen/crd"
+	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
+	"example.com/client-go-workbook/internal/rollout"
+	"example.com/client-go-workbook/internal/testcluster"
+	"example.com/client-go-workbook/internal/testkit"
+)
+
+// newerVersion is what a newer version of this chapter changes, for a field spec.port: in each file, one text and what takes
+// its place. The README has it as an exercise.
+var newerVersion = map[string][2]string{
+	"crd/coolops.cn_databasemanagers.yaml": {"              replicas:\n                default: 1\n", `              port:
+                default: 3306
+                format: int32
+                maximum: 65535
+                minimum: 1024
+                type: integer
+              replicas:
+                default: 1
+`},
+	"pkg/apis/databasemanager/v1alpha1/types.go": {
+		"type DatabaseManagerSpec struct {\n",
+		"type DatabaseManagerSpec struct {\n\tPort int32 `json:\"port,omitempty\"`\n",
+	},
+	"children.go": {"WithPort(port).\n", "WithPort(d.Spec.Port).\n"},
+}
+
+// newerFile returns a file of the newer version.
+func newerFile(t *testing.T, name string) []byte {
+	t.Helper()
+	old := string(testkit.Must(os.ReadFile(name))(t))
+	if strings.Count(old, newerVersion[name][0]) != 1 {
+		t.Fatalf("%q is not once in %s: correct this test", newerVersion[name][0], name)
+	}
+	return []byte(strings.Replace(old, newerVersion[name][0], newerVersion[name][1], 1))
+}
+
+// newerProgram builds the newer version's program, as `make chapter 6` builds this one.
+func newerProgram(t *testing.T) string {
+	t.Helper()
+	folder := t.TempDir()
+	overlay := map[string]map[string]string{"Replace": {}}
+	for name := range newerVersion {
+		if filepath.Ext(name) == ".go" {
+			path := filepath.Join(folder, filepath.Base(name))
+			if err := os.WriteFile(path, newerFile(t, name), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			overlay["Replace"][testkit.Must(filepath.Abs(name))(t)] = path
+		}
+	}
+	file, program := filepath.Join(folder, "overlay.json"), filepath.Join(folder, "newer")
+	text, err := json.Marshal(overlay)
+	if err := errors.Join(err, os.WriteFile(file, text, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	build := exec.Command("bash", "-c", `. ../scripts/lib.sh
+		CGO_ENABLED=0 GOFLAGS=$build_flags exec go build -overlay "$0" -o "$1" .`, file, program)
+	if output, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	return program
+}
+
+// TestNewerVersionAndBack gives the CRD one more field while objects exist and this version's controller runs. Then a newer
+// controller takes over, which uses the field, and this one again. The cluster is private: others' tests use the CRD, too.
+func TestNewerVersionAndBack(t *testing.T) {
+	newer := newerProgram(t)
+	cluster := testcluster.Start(t)
+	e := newEnvOn(t, cluster.Config())
+	_, stop := e.run(e.config)
+	for _, name := range []string{"unchanged", "changed"} {
+		e.create(name, func(s *dbv1alpha1.DatabaseManagerSpec) { s.DeploymentName = name })
+		e.untilReady(name, rollout.ReasonReplicasReady)
+	}
+	versions := func() []string {
+		return []string{
+			e.deployment("unchanged").ResourceVersion, e.service("unchanged").ResourceVersion, e.secret("unchanged-root").ResourceVersion,
+			string(e.secret("changed-root").UID), // immutable, so it has the same password; only its owner reference comes and goes
+		}
+	}
+	before := versions()
+	resource := schema.GroupVersionResource{Group: dbv1alpha1.GroupName, Version: "v1alpha1", Resource: "databasemanagers"}
+	objects := dynamic.NewForConfigOrDie(e.admin).Resource(resource).Namespace(e.namespace)
+	specPort := func(name string) int64 {
+		t.Helper()
+		object := testkit.Must(objects.Get(t.Context(), name, metav1.GetOptions{}))(t)
+		port, _, err := unstructured.NestedInt64(object.Object, "spec", "port")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return port
+	}
+	servicePort := func(want int32) {
+		t.Helper()
+		until(e, "the Service's port", get(e.services.Get, "changed"), func(s *corev1.Service) bool { return s.Spec.Ports[0].Port == want })
+	}
+
+	// The CRD is the first to change: the server drops a field that it does not know.
+	if err := crd.InstallManifest(t.Context(), e.admin, newerFile(t, "crd/coolops.cn_databasemanagers.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Await(t, "the default, in an object that was stored without the field", func() bool { return specPort("unchanged") == port })
+
+	// A user sets the field. This version's controller does not know it, and writes the finalizer and the status.
+	e.patch("changed", `{"spec": {"port": 3307, "deletionPolicy": "Retain"}}`)
+	if d := e.untilReady("changed", rollout.ReasonReplicasReady); len(d.Finalizers) != 1 || specPort("changed") != 3307 {
+		t.Errorf("finalizers %q, port %d, want the finalizer and the port 3307", d.Finalizers, specPort("changed"))
+	}
+	stop()
+
+	process := testkit.Start(t, exec.Command(newer, "--kubeconfig="+cluster.Kubeconfig(), "--namespace="+e.namespace))
+	servicePort(3307)
+	process.Signal(t, syscall.SIGTERM)
+	if code := process.Exit(t); code != 0 {
+		t.Errorf("the newer version ends with exit code %d", code)
+	}
+
+	e.run(e.config)
+	servicePort(port)
+	e.patch("changed", `{"spec": {"deletionPolicy": "Delete"}}`)
+	if d := e.untilReady("changed", rollout.ReasonReplicasReady); len(d.Finalizers) != 0 || specPort("changed") != 3307 {
+		t.Errorf("finalizers %q, port %d, want none and the port 3307", d.Finalizers, specPort("changed"))
+	}
+	if diff := cmp.Diff(before, versions()); diff != "" {
+		t.Errorf("what does not depend on the field (-before +after):\n%s", diff)
+	}
+}

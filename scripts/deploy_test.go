@@ -1,0 +1,271 @@
+package scripts_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/client-go-workbook/internal/testcluster"
+	"example.com/client-go-workbook/internal/testkit"
+)
+
+func TestDeployNeedsAKindCluster(t *testing.T) {
+	for name, test := range map[string]struct{ marker, want string }{
+		"none":  {"", "There is no cluster: run CLUSTER=kind make cluster.\n"},
+		"local": {"local\n", "The local cluster runs no containers: run make cluster-down, then CLUSTER=kind make cluster.\n"},
+		"kind, which is gone": {
+			"kind workbook-that-is-gone\n", "The kind cluster does not answer: run make cluster.\n",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			if test.marker != "" {
+				write(t, filepath.Join(folder, "type"), test.marker)
+			}
+			for _, script := range []string{"./deploy.sh", "./undeploy.sh"} {
+				got := run(t, []string{"CLUSTER_DIR=" + folder}, script)
+				if want := (result{"", test.want, 1}); got != want {
+					t.Errorf("%s: got %+v, want %+v", script, got, want)
+				}
+			}
+		})
+	}
+}
+
+const system = "databasemanager-system"
+
+// TestKindDeploy runs the controller inside a cluster of its own. On the tests' cluster it would write beside the
+// controllers of the other tests, and undeploy would delete their objects.
+func TestKindDeploy(t *testing.T) {
+	testcluster.RequireKind(t)
+	c := &cluster{folder: filepath.Join(t.TempDir(), "my cluster")}
+	c.env = []string{"CLUSTER=kind", "CLUSTER_DIR=" + c.folder, "KIND_NODE_IMAGE=" + os.Getenv("KIND_NODE_IMAGE")}
+	t.Cleanup(func() { run(t, c.env, "./cluster-down.sh") })
+	c.run(t, "./cluster-up.sh")
+	for _, step := range []struct {
+		name string
+		run  func(*testing.T, *cluster)
+	}{
+		{"undeploy of nothing", undeployedTwice},
+		{"deploy", deployed},
+		{"the namespace rejects a pod that is less strict", restricted},
+		{"deploy again changes nothing", deployedTwice},
+		{"deploy of a changed program rolls it out", changedProgram},
+		{"undeploy while the controller runs", undeployed},
+		{"undeploy again", undeployedTwice},
+		{"undeploy where no controller runs", undeployedWithoutController},
+		{"undeploy where somebody else's finalizer stays", undeployedWithAStrangersFinalizer},
+	} {
+		if !t.Run(step.name, func(t *testing.T) { step.run(t, c) }) {
+			return
+		}
+	}
+}
+
+func deployed(t *testing.T, c *cluster) {
+	output := c.run(t, "./deploy.sh")
+	var megabytes int
+	_, size, _ := strings.Cut(output, "The image has ")
+	if _, err := fmt.Sscanf(size, "%d MB", &megabytes); err != nil || megabytes >= 60 {
+		t.Errorf("the image has %d MB (%v), want less than 60, in:\n%s", megabytes, err, output)
+	}
+	pods := c.pods(t)
+	if len(pods) != 2 {
+		t.Fatalf("pods %q, want 2", pods)
+	}
+	leader := c.leader(t)
+	for _, pod := range pods {
+		log := c.run(t, "./kubectl", "logs", "-n", system, pod)
+		first := regexp.MustCompile(`^context in-cluster, server https://[\d.]+:443, Kubernetes v1\.\d+\.\d+\n`)
+		if !first.MatchString(log) {
+			t.Errorf("%s has another first line:\n%s", pod, log)
+		}
+		if pod != leader && strings.Contains(log, "LEADER") {
+			t.Errorf("%s leads beside %s:\n%s", pod, leader, log)
+		}
+	}
+	c.createDatabase(t, "example", "Delete")
+	c.createDatabase(t, "kept", "Retain")
+}
+
+// pods returns the names of the controller's pods that are ready and have not been restarted.
+func (c *cluster) pods(t *testing.T) (names []string) {
+	t.Helper()
+	const perPod = `{range .items[*]}{.metadata.name} {.metadata.deletionTimestamp} {.status.containerStatuses[0].ready} ` +
+		`{.status.containerStatuses[0].restartCount}{"\n"}{end}`
+	for line := range strings.Lines(c.run(t, "./kubectl", "get", "pods", "-n", system, "-o", "jsonpath="+perPod)) {
+		if name, found := strings.CutSuffix(line, "  true 0\n"); found {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// createDatabase creates a DatabaseManager, and waits until the controller has brought it to its desired state. It has no
+// pods: what is in them is not the topic here.
+func (c *cluster) createDatabase(t *testing.T, name, deletionPolicy string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "database.yaml")
+	write(t, file, `apiVersion: coolops.cn/v1alpha1
+kind: DatabaseManager
+metadata: {name: `+name+`, namespace: default}
+spec: {dbtype: mariadb, deploymentName: `+name+`, replicas: 0, deletionPolicy: `+deletionPolicy+"}\n")
+	c.run(t, "./kubectl", "apply", "-f", file)
+	c.run(t, "./kubectl", "wait", "dbm/"+name, "--for=condition=Ready", "--timeout=1m")
+}
+
+func restricted(t *testing.T, c *cluster) {
+	got := run(t, c.env, "./kubectl", "run", "root", "-n", system, "--image=any:1")
+	if got.code == 0 || !strings.Contains(got.stderr, `violates PodSecurity "restricted:latest"`) {
+		t.Errorf("%+v", got)
+	}
+}
+
+func deployedTwice(t *testing.T, c *cluster) {
+	// A change of the status is a version, too. An object with a status has a generation, which only others' changes raise.
+	hasGeneration := regexp.MustCompile(`generation=(\d+) .*`)
+	versions := func() string {
+		return hasGeneration.ReplaceAllString(c.run(t, "./kubectl", "get", "-k", "../06-crd-codegen/deploy", "-o",
+			`jsonpath={range .items[*]}{.kind} generation={.metadata.generation} {.metadata.resourceVersion}{"\n"}{end}`), "$1")
+	}
+	before, pods := versions(), c.pods(t)
+	c.run(t, "./deploy.sh")
+	if after := versions(); after != before {
+		t.Errorf("before:\n%safter:\n%s", before, after)
+	}
+	if after := c.pods(t); fmt.Sprint(after) != fmt.Sprint(pods) {
+		t.Errorf("pods %q, then %q", pods, after)
+	}
+}
+
+// changedProgram deploys from a copy of the checkout in which the program's first line of log is another one.
+func changedProgram(t *testing.T, c *cluster) {
+	root := filepath.Join(t.TempDir(), "my workbook")
+	files, err := exec.Command("git", "-C", "..", "ls-files", "--cached", "--others", "--exclude-standard").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file := range strings.Lines(string(files)) {
+		file = strings.TrimSuffix(file, "\n")
+		data, err := os.ReadFile(filepath.Join("..", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if file == "06-crd-codegen/main.go" {
+			changed := strings.Replace(string(data), `= "DatabaseManager" `, `= "changed DatabaseManager" `, 1)
+			if changed == string(data) {
+				t.Fatal("nothing is changed")
+			}
+			data = []byte(changed)
+		}
+		write(t, filepath.Join(root, file), string(data))
+	}
+	image := c.image(t)
+	before := c.pods(t)
+	c.run(t, filepath.Join(root, "scripts", "deploy.sh"))
+	if after := c.image(t); after == image {
+		t.Errorf("the image is still %s", image)
+	}
+	testkit.Await(t, "the earlier pods to be gone, and one of the new ones to lead", func() bool {
+		log := ""
+		for _, pod := range c.pods(t) {
+			if strings.Contains(strings.Join(before, " "), pod) {
+				return false
+			}
+			log += c.run(t, "./kubectl", "logs", "-n", system, pod)
+		}
+		return strings.Count(log, "Starting changed DatabaseManager controller") == 1
+	})
+	c.createDatabase(t, "later", "Delete")
+}
+
+func (c *cluster) image(t *testing.T) string {
+	t.Helper()
+	return c.run(t, "./kubectl", "get", "deployment", "databasemanager-controller", "-n", system,
+		"-o", "jsonpath={.spec.template.spec.containers[0].image}")
+}
+
+// leader waits until one of the pods leads, and returns its name.
+func (c *cluster) leader(t *testing.T) (pod string) {
+	t.Helper()
+	testkit.Await(t, "a leader", func() bool {
+		lease := run(t, c.env, "./kubectl", "get", "lease", "workbook-06-crd-codegen", "-n", system,
+			"-o", "jsonpath={.spec.holderIdentity}")
+		pod, _, _ = strings.Cut(lease.stdout, "_")
+		return slices.Contains(c.pods(t), pod)
+	}, &pod)
+	return pod
+}
+
+func undeployed(t *testing.T, c *cluster) {
+	output := c.run(t, "./undeploy.sh")
+	if strings.Contains(output, "it is removed here") {
+		t.Errorf("the controller has not removed its finalizers itself:\n%s", output)
+	}
+	if want := "Kept, because of deletionPolicy Retain, with Secret, Service and claim: default/kept \n"; !strings.HasSuffix(output, want) {
+		t.Errorf("printed, without %q at the end:\n%s", want, output)
+	}
+	c.hasNothingLeft(t)
+	testkit.Await(t, "the children of the others to be gone", func() bool {
+		return c.run(t, "./kubectl", "get", "deployments,secrets", "-o", "name") == "deployment.apps/kept\nsecret/kept-root\n"
+	})
+	c.run(t, "./kubectl", "delete", "deployment/kept", "secret/kept-root", "service/kept")
+}
+
+// hasNothingLeft checks that no object of the manifests is left. The CRD is one of them, so no DatabaseManager is.
+func (c *cluster) hasNothingLeft(t *testing.T) {
+	t.Helper()
+	manifests := c.run(t, "./kubectl", "kustomize", "../06-crd-codegen/deploy")
+	kinds := regexp.MustCompile(`(?m)^kind: (\w+)\nmetadata:\n(?:  .*\n)*?  name: (\S+)\n`).FindAllStringSubmatch(manifests, -1)
+	if want := strings.Count(manifests, "\n---\n") + 1; len(kinds) != want {
+		t.Fatalf("%d of %d objects found in:\n%s", len(kinds), want, manifests)
+	}
+	for _, object := range kinds {
+		if got := c.run(t, "./kubectl", "get", object[1]+"/"+object[2], "-n", system, "--ignore-not-found", "-o", "name"); got != "" {
+			t.Errorf("%s is left", got)
+		}
+	}
+}
+
+func undeployedTwice(t *testing.T, c *cluster) {
+	if output := c.run(t, "./undeploy.sh"); output != "" {
+		t.Errorf("printed:\n%s", output)
+	}
+}
+
+func undeployedWithoutController(t *testing.T, c *cluster) {
+	c.run(t, "./deploy.sh")
+	c.createDatabase(t, "kept", "Retain")
+	c.run(t, "./kubectl", "scale", "deployment/databasemanager-controller", "-n", system, "--replicas=0")
+	testkit.Await(t, "the pods to be gone", func() bool { return c.run(t, "./kubectl", "get", "pods", "-n", system, "-o", "name") == "" })
+	start := time.Now()
+	output := c.run(t, "./undeploy.sh")
+	t.Logf("%s", time.Since(start).Round(time.Second))
+	if want := "No controller has removed the finalizer of default/kept: it is removed here.\n"; !strings.Contains(output, want) {
+		t.Errorf("printed, without %q:\n%s", want, output)
+	}
+	c.hasNothingLeft(t)
+	c.run(t, "./kubectl", "delete", "deployment/kept", "secret/kept-root", "service/kept")
+}
+
+func undeployedWithAStrangersFinalizer(t *testing.T, c *cluster) {
+	c.run(t, "./deploy.sh")
+	c.createDatabase(t, "strange", "Delete")
+	c.run(t, "./kubectl", "patch", "dbm", "strange", "--type=merge", "-p", `{"metadata": {"finalizers": ["example.com/stranger"]}}`)
+	start := time.Now()
+	got := run(t, c.env, "./undeploy.sh")
+	t.Logf("%s", time.Since(start).Round(time.Second))
+	want := "These DatabaseManagers have finalizers of others: default/strange \nNot all is gone yet: run make undeploy again.\n"
+	if got.code != 1 || !strings.HasSuffix(got.stderr, want) {
+		t.Errorf("%+v, want %q at the end of stderr", got, want)
+	}
+	c.run(t, "./kubectl", "patch", "dbm", "strange", "--type=merge", "-p", `{"metadata": {"finalizers": null}}`)
+	c.run(t, "./undeploy.sh")
+	c.hasNothingLeft(t)
+}

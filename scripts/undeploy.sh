@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Removes what deploy.sh has put on the cluster, with the CRD and so all DatabaseManagers. They are deleted while the
+# controller runs: it removes their finalizers. For one that does not run, or not well, this does it.
+set -euo pipefail
+. "$(dirname "$0")/lib.sh"
+
+require_kind
+kubectl=$scripts/kubectl
+
+# databases: a line for each DatabaseManager: namespace, name, and the position of the controller's finalizer if it has one.
+databases() {
+	# shellcheck disable=SC2016 # it is a template: its variables are not the shell's
+	"$kubectl" get databasemanagers.coolops.cn -A -o go-template='{{range .items}}{{$o := .metadata}}{{$o.namespace}} {{$o.name}}{{
+		range $i, $f := $o.finalizers}}{{if eq $f "coolops.cn/retain"}} {{$i}}{{end}}{{end}}{{"\n"}}{{end}}'
+}
+
+# A CRD that an earlier undeploy has deleted can go at any moment, and with it what is asked here.
+if [ -n "$("$kubectl" get crd databasemanagers.coolops.cn --ignore-not-found -o name)" ]; then
+	"$kubectl" delete databasemanagers.coolops.cn --all -A --wait=false || true
+	ready=$("$kubectl" get deployment databasemanager-controller -n databasemanager-system --ignore-not-found \
+		-o jsonpath='{.status.readyReplicas}')
+	if [ -n "$ready" ]; then
+		"$kubectl" wait databasemanagers.coolops.cn --all -A --for=delete --timeout=30s >/dev/null 2>&1 || true
+	fi
+	while read -r namespace name position; do
+		[ -n "$position" ] || continue
+		say "No controller has removed the finalizer of $namespace/$name: it is removed here."
+		at=/metadata/finalizers/$position
+		"$kubectl" patch databasemanagers.coolops.cn "$name" -n "$namespace" --type=json -p \
+			"[{\"op\":\"test\",\"path\":\"$at\",\"value\":\"coolops.cn/retain\"},{\"op\":\"remove\",\"path\":\"$at\"}]" >/dev/null ||
+			true # it is gone by now
+	done < <(databases)
+fi
+if ! "$kubectl" delete -k "$root/06-crd-codegen/deploy" --ignore-not-found --timeout=1m; then
+	left=$(databases 2>/dev/null | cut -d ' ' -f 1,2 | tr ' \n' '/ ' || true)
+	[ -z "$left" ] || say "These DatabaseManagers have finalizers of others: $left"
+	fail "Not all is gone yet: run make undeploy again."
+fi
+kept=$("$kubectl" get deployments -A -l app.kubernetes.io/managed-by=databasemanager-controller -o go-template='{{
+	range .items}}{{if not .metadata.ownerReferences}}{{.metadata.namespace}}/{{.metadata.name}} {{end}}{{end}}')
+[ -z "$kept" ] || say "Kept, because of deletionPolicy Retain, with Secret, Service and claim: $kept"
