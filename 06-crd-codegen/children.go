@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"crypto/rand"
 	"slices"
 
@@ -100,10 +101,7 @@ func desiredService(d *dbv1alpha1.DatabaseManager, _ *corev1.Service) *corev1ac.
 // desiredDeployment is the Deployment. The pods are what the Pod Security level "restricted" accepts.
 func desiredDeployment(d *dbv1alpha1.DatabaseManager, _ *appsv1.Deployment) *appsv1ac.DeploymentApplyConfiguration {
 	engine := engines[d.Spec.Dbtype]
-	version := d.Spec.Version
-	if version == "" {
-		version = engine.version
-	}
+	version := cmp.Or(d.Spec.Version, engine.version)
 	data := corev1ac.Volume().WithName("data")
 	if d.Spec.StorageSize != nil {
 		data.WithPersistentVolumeClaim(corev1ac.PersistentVolumeClaimVolumeSource().WithClaimName(d.Spec.DeploymentName + claimSuffix))

@@ -68,7 +68,7 @@ func (c *Controller) addFinalizer(ctx context.Context, d *dbv1alpha1.DatabaseMan
 	}
 	changed := d.DeepCopy() // the store's object must not be changed
 	changed.Finalizers = append(changed.Finalizers, finalizer)
-	return c.patchFinalizers(ctx, changed, "ADDED")
+	return c.setFinalizer(ctx, changed, "ADDED")
 }
 
 // removeFinalizer removes the finalizer, if it is there, and returns the new object. Others' finalizers stay.
@@ -78,20 +78,14 @@ func (c *Controller) removeFinalizer(ctx context.Context, d *dbv1alpha1.Database
 	}
 	changed := d.DeepCopy()
 	changed.Finalizers = slices.DeleteFunc(changed.Finalizers, func(name string) bool { return name == finalizer })
-	return c.patchFinalizers(ctx, changed, "REMOVED")
+	return c.setFinalizer(ctx, changed, "REMOVED")
 }
 
-// patchFinalizers writes nothing but the finalizers. An update would write the whole object, and so remove each field that
-// a newer CRD has and these Go types do not. With the resourceVersion it is a conflict if anything has changed since the
-// object was read.
-func (c *Controller) patchFinalizers(
-	ctx context.Context,
-	d *dbv1alpha1.DatabaseManager,
-	word string,
-) (*dbv1alpha1.DatabaseManager, error) {
-	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"resourceVersion": d.ResourceVersion, "finalizers": d.Finalizers},
-	})
+// setFinalizer writes the list of finalizers and nothing else. An update would write the whole object, and so remove each
+// field that a newer CRD has and these Go types do not. With the resourceVersion it is a conflict if anything has changed
+// since the object was read.
+func (c *Controller) setFinalizer(ctx context.Context, d *dbv1alpha1.DatabaseManager, word string) (*dbv1alpha1.DatabaseManager, error) {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": d.ResourceVersion, "finalizers": d.Finalizers}})
 	if err != nil {
 		return d, err
 	}
