@@ -11,11 +11,11 @@ import (
 )
 
 // RequireKind skips a test that needs a kubelet and containers, unless `make test-kind` runs it. Such a test has Kind in
-// its name: by that, .ci/run finds what a kind cluster shows and the local cluster cannot.
+// its name: make test-kind ARGS="-run Kind ..." then runs what a kind cluster shows and the local cluster cannot.
 func RequireKind(t testing.TB) {
 	t.Helper()
 	if !strings.Contains(t.Name(), "Kind") {
-		t.Fatalf("%s needs kind, and .ci/run would not find it: put Kind into its name", t.Name())
+		t.Fatalf("%s needs kind, and -run Kind would not find it: put Kind into its name", t.Name())
 	}
 	if os.Getenv("CLUSTER") != "kind" {
 		t.Skip("needs a kubelet and containers: run make test-kind")

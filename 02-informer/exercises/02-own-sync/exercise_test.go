@@ -85,37 +85,12 @@ func call(
 
 func newInformer(server *scripted.Server) cache.TypedSharedIndexInformer[*corev1.Pod] {
 	pods := cache.NewListWatchFromClient(server.Core().RESTClient(), "pods", metav1.NamespaceAll, fields.Everything())
-	return cache.NewTypedSharedIndexInformer[*corev1.Pod](slowInformer{cache.NewSharedIndexInformer(pods, &corev1.Pod{}, 0, nil)})
+	informer := cache.NewSharedIndexInformer(pods, &corev1.Pod{}, 0, nil)
+	return cache.NewTypedSharedIndexInformer[*corev1.Pod](scripted.SlowInformer{SharedIndexInformer: informer})
 }
 
 func newPod(number int) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: fmt.Sprintf("web-%d", number)}}
-}
-
-// slowInformer lets a second pass before each call of a handler.
-type slowInformer struct{ cache.SharedIndexInformer }
-
-func (i slowInformer) AddEventHandlerWithOptions(
-	handler cache.ResourceEventHandler, options cache.HandlerOptions,
-) (cache.ResourceEventHandlerRegistration, error) {
-	return i.SharedIndexInformer.AddEventHandlerWithOptions(slowHandler{handler}, options)
-}
-
-func (i slowInformer) AddEventHandler(handler cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
-	return i.AddEventHandlerWithOptions(handler, cache.HandlerOptions{})
-}
-
-func (i slowInformer) AddEventHandlerWithResyncPeriod(
-	handler cache.ResourceEventHandler, period time.Duration,
-) (cache.ResourceEventHandlerRegistration, error) {
-	return i.AddEventHandlerWithOptions(handler, cache.HandlerOptions{ResyncPeriod: &period})
-}
-
-type slowHandler struct{ cache.ResourceEventHandler }
-
-func (h slowHandler) OnAdd(object any, isInInitialList bool) {
-	time.Sleep(time.Second)
-	h.ResourceEventHandler.OnAdd(object, isInInitialList)
 }
 
 func TestExercise(t *testing.T) { exercise.Test(t) }

@@ -54,7 +54,7 @@ func gradeFollow(t *grade.T, follow answer) {
 	for i := range pods {
 		server.Create(newPod(i))
 	}
-	informer := cache.NewTypedSharedIndexInformer[*corev1.Pod](slowInformer{newInformer(server)})
+	informer := cache.NewTypedSharedIndexInformer[*corev1.Pod](scripted.SlowInformer{SharedIndexInformer: newInformer(server)})
 	go informer.RunWithContext(t.Context())
 	synctest.Wait()
 	before := handlers()
@@ -178,32 +178,6 @@ func (w heldWriter) Write(p []byte) (int, error) {
 	}
 	<-w.release
 	return len(p), nil
-}
-
-// slowInformer lets a second pass before each call of a handler.
-type slowInformer struct{ cache.SharedIndexInformer }
-
-func (i slowInformer) AddEventHandlerWithOptions(
-	handler cache.ResourceEventHandler, options cache.HandlerOptions,
-) (cache.ResourceEventHandlerRegistration, error) {
-	return i.SharedIndexInformer.AddEventHandlerWithOptions(slowHandler{handler}, options)
-}
-
-func (i slowInformer) AddEventHandler(handler cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
-	return i.AddEventHandlerWithOptions(handler, cache.HandlerOptions{})
-}
-
-func (i slowInformer) AddEventHandlerWithResyncPeriod(
-	handler cache.ResourceEventHandler, period time.Duration,
-) (cache.ResourceEventHandlerRegistration, error) {
-	return i.AddEventHandlerWithOptions(handler, cache.HandlerOptions{ResyncPeriod: &period})
-}
-
-type slowHandler struct{ cache.ResourceEventHandler }
-
-func (h slowHandler) OnAdd(object any, isInInitialList bool) {
-	time.Sleep(time.Second)
-	h.ResourceEventHandler.OnAdd(object, isInInitialList)
 }
 
 func TestExercise(t *testing.T) { exercise.Test(t) }
