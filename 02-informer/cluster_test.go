@@ -49,7 +49,7 @@ func TestBadInput(t *testing.T) {
 		"negative resync":        {[]string{"--resync=-1s"}, "--resync cannot be negative"},
 		"a lister without pause": {[]string{"--lister-period=0"}, "--lister-period and --handlers must be more than 0"},
 		"no handlers":            {[]string{"--handlers=0"}, "--lister-period and --handlers must be more than 0"},
-		"an unknown bad handler": {[]string{"--bad-handler=lazy"}, "must be slow, blocks or panics"},
+		"an unknown bad handler": {[]string{"--bad-handler=lazy"}, "it takes slow, blocks or panics"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			stdout, stderr, code := testkit.Run(t, testkit.Program(t, append(test.args, "--kubeconfig", kubeconfig)...))
@@ -211,7 +211,7 @@ func TestGoneWhileAway(t *testing.T) {
 			await(t, printed, "ADD        Pod "+namespace+"/gone\n")
 			cable.Cut()
 			if test.unreachable {
-				await(t, printed, "RETRY      *v1.Pod: no way to")
+				await(t, printed, "RETRY      *v1.Pod: no route to")
 			}
 			remove(t, clientset, namespace, "gone")
 			remove(t, clientset, namespace, "again")

@@ -30,7 +30,7 @@ func (d *demo) addFlags(flags *pflag.FlagSet) {
 	flags.Func("bad-handler", "break it: give Pods one more handler, which is slow, blocks, or panics", func(value string) error {
 		d.bad = badHandler(value)
 		if value != "slow" && value != "blocks" && value != "panics" {
-			return errors.New("must be slow, blocks or panics")
+			return errors.New("it takes slow, blocks or panics")
 		}
 		return nil
 	})
@@ -60,16 +60,16 @@ func (d demo) start(
 		}
 	}
 	for number := uint(2); number <= d.handlers; number++ {
-		home := factory
+		target := factory
 		if d.factoryEach {
-			home = newFactory(clientset, s)
-			factories = append(factories, home)
-			deployments, pods := home.Apps().V1().Deployments().Informer(), home.Core().V1().Pods().Informer()
+			target = newFactory(clientset, s)
+			factories = append(factories, target)
+			deployments, pods := target.Apps().V1().Deployments().Informer(), target.Core().V1().Pods().Informer()
 			if err := handleWatchErrors(out, cancel, deployments, pods); err != nil {
 				return nil, stop, err
 			}
 		}
-		handlers, err := addHandlers(home, out.Prefix(fmt.Sprintf("#%d ", number)))
+		handlers, err := addHandlers(target, out.Prefix(fmt.Sprintf("#%d ", number)))
 		if err != nil {
 			return nil, stop, err
 		}

@@ -91,13 +91,12 @@ func run(ctx context.Context, clientset kubernetes.Interface, o options, out *pr
 	}
 	out.Line("SYNCED", "%d pod(s) in %s", len(informer.GetIndexer().ListKeys()), time.Since(start).Round(time.Millisecond))
 
-	podCache := podCache{pods.Lister(), informer.GetTypedIndexer()}
+	r := responder{out: out, pods: podCache{pods.Lister(), informer.GetTypedIndexer()}, limit: int(o.limit), requests: o.requests}
 	if o.mutation != "" {
-		if err := mutate(ctx, podCache, o.mutation == "copy", out); err != nil {
+		if err := mutate(ctx, r.pods, o.mutation == "copy", out); err != nil {
 			return err
 		}
 	}
-	r := responder{out: out, pods: podCache, limit: int(o.limit), requests: o.requests}
 	prompt := querylang.Prompt[query]{Language: language, Answer: r.answer, Out: out}
 	for _, text := range o.queries {
 		if err := prompt.Ask(text); err != nil {

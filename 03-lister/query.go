@@ -1,4 +1,4 @@
-// query.go: the ways to find pods: by key, by index, by scan, and combined.
+// query.go: how pods are found: by key, by index, by scan, and combined.
 // Before: indexers.go. Next: responder.go.
 
 package main

@@ -44,12 +44,12 @@ func (b *burst) wrap(syncHandler syncFunc) syncFunc {
 		b.running++
 		b.maxConcurrent = max(b.maxConcurrent, b.running)
 		b.mu.Unlock()
-		version := b.resourceVersion()
-		err := syncHandler(ctx, key) // sees that version, or a newer one
+		before := b.resourceVersion()
+		err := syncHandler(ctx, key) // reads that state of the pod, or a newer one
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.running--
-		b.synced = version
+		b.synced = before
 		return err
 	}
 }

@@ -71,7 +71,7 @@ func main() {
 	})
 }
 
-// options is what the flags say.
+// options holds what the flags say.
 type options struct {
 	selection
 	workers      int

@@ -1,4 +1,4 @@
-// controller.go: what belongs to a controller, and what becomes of a key after its sync.
+// controller.go: what a controller consists of, and what becomes of a key after its sync.
 // Before: reconcile.go. Next: reporter.go.
 
 package main

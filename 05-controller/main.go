@@ -28,7 +28,7 @@ const (
 	controllerName = "database"               // in the log
 	queueName      = "databases"              // in the metrics
 	leaseName      = "workbook-05-controller" // of the Lease by which the leader is elected
-	fieldManager   = "workbook"               // who set a field: the server records it under this name
+	fieldManager   = "workbook"               // the server records it for each field that the controller sets
 )
 
 func main() {
@@ -50,7 +50,7 @@ func main() {
 	})
 }
 
-// options is what the flags say.
+// options holds what the flags say.
 type options struct {
 	namespace string
 	resync    time.Duration
@@ -61,8 +61,7 @@ type options struct {
 	server    serve.Server
 }
 
-// run reconciles until ctx ends. It gets the configuration, not a clientset as in the chapters before: the clientset is that
-// of the elector.
+// run reconciles until ctx ends. It creates its clients itself, from the elector's configuration.
 func run(ctx context.Context, config *rest.Config, o options, out *program.Printer) error {
 	elector := election.New(config, cache.NewObjectName(o.namespace, leaseName), o.election, out)
 	clientset, err := kubernetes.NewForConfig(elector.Config()) // it writes only while this process leads

@@ -55,7 +55,7 @@ func (c *Controller) applyDeployment(ctx context.Context, configMap *corev1.Conf
 		return err
 	}
 	if !exists {
-		// No object has a version so old, so this can only create.
+		// No object has a resourceVersion so old, so this apply can only create.
 		return c.apply(ctx, configMap, db, desired.WithResourceVersion("1"), "CREATED")
 	}
 	existing := stored.(*appsv1.Deployment)
@@ -125,9 +125,9 @@ func (c *Controller) prune(ctx context.Context, key cache.ObjectName, configMap 
 		if err != nil {
 			return err
 		}
-		tooNew := configMap == nil && databaseSelector.Matches(labels.Set(current.Labels))
+		missing := configMap == nil && databaseSelector.Matches(labels.Set(current.Labels))
 		changed := configMap != nil && configMap.ResourceVersion != current.ResourceVersion
-		if tooNew || changed {
+		if missing || changed {
 			return fmt.Errorf("ConfigMap %s is newer than the store's: %w", key, consistency.ErrStale)
 		}
 		if !metav1.IsControlledBy(deployment, current) {

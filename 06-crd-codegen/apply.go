@@ -91,7 +91,7 @@ func (k childKind[O, A]) update(
 // applyOptions takes back the fields that others have changed.
 var applyOptions = metav1.ApplyOptions{FieldManager: fieldManager, Force: true}
 
-// canAdopt returns nil if an existing child may get an owner reference to d.
+// canAdopt returns nil if an existing child is allowed to get an owner reference to d.
 //
 // A child without one may have lost it to the garbage collector, which removes it from all children after `kubectl delete
 // --cascade=orphan`. If the controller added it again, the child would be deleted with its owner. The store may be too

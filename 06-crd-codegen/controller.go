@@ -1,4 +1,4 @@
-// controller.go: what the controller consists of, and what becomes of a key after its sync.
+// controller.go: what a controller consists of, and what becomes of a key after its sync.
 // Before: informer.go. Next: worker.go.
 
 package main
@@ -41,10 +41,11 @@ type Controller struct {
 	informers        []cache.SharedInformer
 	hasSynced        []cache.DoneChecker // done when the handlers have seen all objects of the first lists
 	syncHandler      func(context.Context, cache.ObjectName) error
-	staleBackoff     workqueue.TypedRateLimiter[cache.ObjectName]
-	drainFor         time.Duration
-	recorder         record.EventRecorder
-	out              *program.Printer
+
+	staleBackoff workqueue.TypedRateLimiter[cache.ObjectName]
+	drainFor     time.Duration
+	recorder     record.EventRecorder
+	out          *program.Printer
 
 	processing atomic.Int32 // keys that workers hold now
 	syncs      atomic.Int64
@@ -54,18 +55,18 @@ type Controller struct {
 func NewController(
 	clientset kubernetes.Interface,
 	databases versioned.Interface,
-	childInformers informers.SharedInformerFactory,
-	databaseInformers dbinformers.SharedInformerFactory,
+	childFactory informers.SharedInformerFactory,
+	databaseFactory dbinformers.SharedInformerFactory,
 	recorder record.EventRecorder,
 	out *program.Printer,
 ) (*Controller, error) {
-	informer := databaseInformers.Coolops().V1alpha1().DatabaseManagers()
+	informer := databaseFactory.Coolops().V1alpha1().DatabaseManagers()
 	limiter := workqueue.NewTypedWithMaxWaitRateLimiter(workqueue.DefaultTypedControllerRateLimiter[cache.ObjectName](), time.Minute)
 	c := &Controller{
 		databases:        databases,
 		databaseLister:   informer.Lister(),
 		databaseIndexer:  informer.TypedInformer().GetTypedIndexer(),
-		deploymentLister: childInformers.Apps().V1().Deployments().Lister(),
+		deploymentLister: childFactory.Apps().V1().Deployments().Lister(),
 		consistency:      consistency.New(),
 		queue:            retryqueue.New(limiter, workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{Name: queueName}),
 		staleBackoff:     consistency.NewBackoff(),
@@ -73,25 +74,25 @@ func NewController(
 		out:              out,
 	}
 	c.syncHandler = c.reconcile
-	if err := informer.TypedInformer().AddTypedIndexers(databaseIndexes); err != nil {
+	if err := informer.TypedInformer().AddTypedIndexers(databaseIndexers); err != nil {
 		return nil, err
 	}
 	if err := addTypedHandler(c, informer.TypedInformer(), databaseHandler(c.queue)); err != nil {
 		return nil, err
 	}
-	c.children = c.childrenOf(clientset, childInformers)
+	c.children = c.childrenOf(clientset, childFactory)
 	for _, child := range c.children {
 		if err := child.addHandler(); err != nil {
 			return nil, err
 		}
 	}
 	// A Deployment's status does not contain why its pods are not ready. The pods' own statuses do.
-	pods := childInformers.Core().V1().Pods().TypedInformer()
+	pods := childFactory.Core().V1().Pods().TypedInformer()
 	var err error
 	if c.pods, err = rollout.NewPods(pods, databaseLabel); err != nil {
 		return nil, err
 	}
-	return c, addTypedHandler(c, pods, c.pods.Handler(func(uid string) { c.enqueueOwners(byUID, uid) }))
+	return c, addTypedHandler(c, pods, c.pods.Handler(func(uid string) { c.enqueueOwners(uidIndex, uid) }))
 }
 
 // addTypedHandler adds a handler to an informer that the controller needs.
@@ -121,10 +122,10 @@ func (c *Controller) handleErr(_ context.Context, err error, key cache.ObjectNam
 	case errors.As(err, new(childError)):
 		c.queue.AddRateLimited(key) // perhaps no event reports the end of it; the status reports the error
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		c.queue.Forget(key) // nothing can be created in this namespace any more
+		c.queue.Forget(key) // nothing can be created there any more
 	case consistency.IsRace(err):
-		// No failure, and no success: the count of failures stays as it is. Usually the event that is missing brings the key
-		// back first. It may never come, so this does not rely on it.
+		// This is no failure, and no success: the count of failures stays as it is. Usually the missing event enqueues the key
+		// first. But it may never come, so the key is also added here.
 		delay := c.staleBackoff.When(key)
 		c.queue.AddAfter(key, delay)
 		if apierrors.IsConflict(err) || errors.Is(err, consistency.ErrLate) {
@@ -133,8 +134,8 @@ func (c *Controller) handleErr(_ context.Context, err error, key cache.ObjectNam
 	default:
 		c.queue.AddRateLimited(key)
 		if !c.queue.ShuttingDown() { // then drain names it
-			c.out.Line("RETRY", "%s attempt %d failed, next in %s: %s",
-				key, c.queue.NumRequeues(key), c.queue.Delay(key).Round(time.Millisecond), rollout.Message(err.Error()))
+			attempt, delay := c.queue.NumRequeues(key), c.queue.Delay(key).Round(time.Millisecond)
+			c.out.Line("RETRY", "%s attempt %d failed, next in %s: %s", key, attempt, delay, rollout.Message(err.Error()))
 		}
 	}
 }

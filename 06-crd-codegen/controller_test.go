@@ -30,23 +30,23 @@ func startController(
 ) (c *Controller, stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	databaseInformers := newDatabaseFactory(databases, selection{namespace: namespace})
+	databaseFactory := newDatabaseFactory(databases, selection{namespace: namespace})
 	ours := labels.SelectorFromSet(labels.Set{managedByLabel: fieldManager})
-	childInformers := newFactory(client, selection{namespace: namespace, labels: ours})
-	c, err := NewController(client, databases, childInformers, databaseInformers, &record.FakeRecorder{}, program.NewPrinter(out))
+	childFactory := newFactory(client, selection{namespace: namespace, labels: ours})
+	c, err := NewController(client, databases, childFactory, databaseFactory, &record.FakeRecorder{}, program.NewPrinter(out))
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.drainFor = 20 * time.Second
-	databaseInformers.StartWithContext(ctx)
-	childInformers.StartWithContext(ctx)
+	databaseFactory.StartWithContext(ctx)
+	childFactory.StartWithContext(ctx)
 	var group sync.WaitGroup
 	group.Go(func() { c.Run(ctx, context.WithoutCancel(ctx), workers) })
 	stop = func() {
 		cancel()
 		group.Wait()
-		databaseInformers.Shutdown()
-		childInformers.Shutdown()
+		databaseFactory.Shutdown()
+		childFactory.Shutdown()
 	}
 	t.Cleanup(stop)
 	return c, stop

@@ -188,7 +188,7 @@ func TestEachOwnedFieldIsRestored(t *testing.T) {
 					continue
 				}
 				start := time.Now()
-				for diff := "not looked yet"; diff != ""; {
+				for diff := "not compared yet"; diff != ""; {
 					time.Sleep(20 * time.Millisecond)
 					after, err := objects.Get(t.Context(), name+job.suffix, metav1.GetOptions{})
 					switch {

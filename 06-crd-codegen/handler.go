@@ -1,4 +1,4 @@
-// handler.go: which event adds which DatabaseManager to the queue.
+// handler.go: which event enqueues which key.
 // Before: release.go. Next: informer.go.
 
 package main
@@ -13,8 +13,7 @@ import (
 	dbv1alpha1informers "example.com/client-go-workbook/06-crd-codegen/pkg/generated/informers/externalversions/databasemanager/v1alpha1"
 )
 
-// databaseHandler adds the names of DatabaseManagers to the queue. With Add: AddRateLimited is for failures, and makes a
-// key wait longer each time.
+// databaseHandler enqueues the names of DatabaseManagers.
 func databaseHandler(queue workqueue.TypedInterface[cache.ObjectName]) cache.TypedResourceEventHandler[*dbv1alpha1.DatabaseManager] {
 	return dbv1alpha1informers.DatabaseManagerHandlerFuncs{
 		AddFunc:    func(d *dbv1alpha1.DatabaseManager) { queue.Add(cache.MetaObjectToName(d)) },
@@ -27,7 +26,7 @@ func databaseHandler(queue workqueue.TypedInterface[cache.ObjectName]) cache.Typ
 func (k childKind[O, A]) addHandler() error {
 	enqueue := func(child cache.ObjectName) {
 		if name, ok := strings.CutSuffix(child.Name, k.suffix); ok {
-			k.controller.enqueueOwners(byDeploymentName, child.Namespace+"/"+name)
+			k.controller.enqueueOwners(deploymentNameIndex, child.Namespace+"/"+name)
 		}
 	}
 	return addTypedHandler(k.controller, k.informer, cache.TypedResourceEventHandlerFuncs[O]{
@@ -37,7 +36,7 @@ func (k childKind[O, A]) addHandler() error {
 	})
 }
 
-// enqueueOwners adds the DatabaseManagers to the queue that have this value in an index.
+// enqueueOwners enqueues the DatabaseManagers that have this value in an index.
 //
 // Children are matched by the name that a DatabaseManager asks for, not by their owner reference as in chapter 5. So the
 // DatabaseManager is also enqueued when the reference was removed; and if two ask for one name, the second one

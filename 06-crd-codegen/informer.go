@@ -42,16 +42,16 @@ type selection struct {
 	resync    time.Duration // hands all objects to the handlers again; 0 never does
 }
 
-// databaseIndexes find DatabaseManagers by the name of the Deployment that they ask for, and by their own UID, which is a
+// databaseIndexers find DatabaseManagers by the name of the Deployment that they ask for, and by their own UID, which is a
 // label of their pods.
-var databaseIndexes = dbv1alpha1informers.DatabaseManagerIndexers{
-	byDeploymentName: func(d *dbv1alpha1.DatabaseManager) ([]string, error) {
+var databaseIndexers = dbv1alpha1informers.DatabaseManagerIndexers{
+	deploymentNameIndex: func(d *dbv1alpha1.DatabaseManager) ([]string, error) {
 		return []string{d.Namespace + "/" + d.Spec.DeploymentName}, nil
 	},
-	byUID: func(d *dbv1alpha1.DatabaseManager) ([]string, error) { return []string{string(d.UID)}, nil },
+	uidIndex: func(d *dbv1alpha1.DatabaseManager) ([]string, error) { return []string{string(d.UID)}, nil },
 }
 
 const (
-	byDeploymentName = "deploymentName"
-	byUID            = "uid"
+	deploymentNameIndex = "deploymentName"
+	uidIndex            = "uid"
 )

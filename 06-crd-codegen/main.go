@@ -6,7 +6,7 @@
 //
 // Read in this order: pkg/apis, main.go, reconcile.go (one sync), children.go (which children, and their desired state),
 // child.go and apply.go (writing only what differs), status.go (conditions), release.go (the finalizer), handler.go
-// (which event enqueues which object), informer.go, controller.go (its parts, and what becomes of errors), worker.go and
+// (which event enqueues which key), informer.go, controller.go (its parts, and what becomes of errors), worker.go and
 // drain.go (chapter 4's), watcherror.go (chapter 2's).
 package main
 
@@ -37,7 +37,7 @@ const (
 	controllerName = "DatabaseManager"            // in the log
 	queueName      = "databasemanagers"           // in the metrics
 	leaseName      = "workbook-06-crd-codegen"    // of the Lease by which the leader is elected
-	fieldManager   = "databasemanager-controller" // who set a field: the server records it under this name
+	fieldManager   = "databasemanager-controller" // the server records it for each field that the controller sets
 )
 
 func main() {
@@ -59,7 +59,7 @@ func main() {
 	})
 }
 
-// options is what the flags say.
+// options holds what the flags say.
 type options struct {
 	namespace string
 	resync    time.Duration
@@ -69,7 +69,7 @@ type options struct {
 	server    serve.Server
 }
 
-// run syncs DatabaseManagers until ctx ends.
+// run reconciles until ctx ends. It creates its clients itself, from the elector's configuration.
 func run(ctx context.Context, config *rest.Config, o options, out *program.Printer) error {
 	ctx = program.WithoutBodies(ctx) // some of them contain a password
 	elector := election.New(config, cache.NewObjectName(o.namespace, leaseName), o.election, out)
@@ -87,17 +87,17 @@ func run(ctx context.Context, config *rest.Config, o options, out *program.Print
 
 	ctx, cancel := context.WithCancelCause(ctx)
 	informerCtx, stopInformers := context.WithCancel(context.WithoutCancel(ctx)) // so the stores are up to date during the drain
-	databaseInformers := newDatabaseFactory(databases, selection{namespace: o.namespace, resync: o.resync})
+	databaseFactory := newDatabaseFactory(databases, selection{namespace: o.namespace, resync: o.resync})
 	// Only what this controller has created: it has no reason to read the Deployments, and above all the Secrets, of others.
 	ours := labels.SelectorFromSet(labels.Set{managedByLabel: fieldManager})
-	childInformers := newFactory(clientset, selection{namespace: o.namespace, labels: ours})
+	childFactory := newFactory(clientset, selection{namespace: o.namespace, labels: ours})
 	defer func() {
 		cancel(nil)
 		stopInformers()
-		databaseInformers.Shutdown() // waits for the informers
-		childInformers.Shutdown()
+		databaseFactory.Shutdown() // waits for the informers
+		childFactory.Shutdown()
 	}()
-	controller, err := NewController(clientset, databases, childInformers, databaseInformers, newRecorder(informerCtx, clientset), out)
+	controller, err := NewController(clientset, databases, childFactory, databaseFactory, newRecorder(informerCtx, clientset), out)
 	if err != nil {
 		return err
 	}
@@ -108,8 +108,8 @@ func run(ctx context.Context, config *rest.Config, o options, out *program.Print
 	defer o.server.Start(out, elector.Healthz, controller.hasSynced...)()
 
 	consistency.LogIfOff(klog.FromContext(ctx))
-	databaseInformers.StartWithContext(informerCtx)
-	childInformers.StartWithContext(informerCtx)
+	databaseFactory.StartWithContext(informerCtx)
+	childFactory.StartWithContext(informerCtx)
 	err = elector.Run(ctx, func(leaderCtx, leaseCtx context.Context) { controller.Run(leaderCtx, leaseCtx, o.workers) })
 	if err != nil {
 		return err
@@ -134,8 +134,8 @@ func checkServer(ctx context.Context, clientset kubernetes.Interface, databases 
 	return err
 }
 
-// newRecorder returns a recorder that sends events until ctx ends. The generated scheme knows DatabaseManager. Client-go's
-// does not: it would drop the events.
+// newRecorder returns a recorder that writes events in the background, until ctx ends. The generated scheme knows
+// DatabaseManager. Client-go's does not: it would drop the events.
 func newRecorder(ctx context.Context, clientset kubernetes.Interface) record.EventRecorder {
 	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: clientset.CoreV1().Events("")})

@@ -15,8 +15,10 @@ import (
 )
 
 // reconcile brings the actual state in line with the desired state, which is the spec of the DatabaseManager of that
-// name, and the status in line with the actual state. It does not know what has happened: it reads what there is, and
-// writes what differs. So it can run at any time, any number of times, and after it was killed between any two writes.
+// name, and the status in line with the actual state.
+//
+// It does not know which events led here, and does not need to: it reads the desired and the actual state from the stores,
+// and writes what differs. So it can run twice, or be killed between two writes and run again, with the same result.
 func (c *Controller) reconcile(ctx context.Context, key cache.ObjectName) error {
 	d, err := c.databaseLister.DatabaseManagers(key.Namespace).Get(key.Name)
 	if apierrors.IsNotFound(err) {

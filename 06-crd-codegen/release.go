@@ -1,4 +1,4 @@
-// release.go: the end of a DatabaseManager, for which its children wait or from which they are exempt.
+// release.go: what happens to the children when a DatabaseManager is deleted, and the finalizer for it.
 // Before: status.go. Next: handler.go.
 
 package main

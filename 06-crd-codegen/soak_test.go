@@ -133,7 +133,7 @@ func TestSoak(t *testing.T) {
 	if n := len(found.notCollected); n > 0 {
 		t.Logf("not collected by the garbage collector: %d, such as %s", n, found.notCollected[:min(10, n)])
 	}
-	s.look(t.Context(), killed, steady)
+	s.checkLosses(t.Context(), killed, steady)
 	if n := len(s.lost); n > 0 {
 		t.Errorf("lost: %d: %v", n, s.lost)
 	}
@@ -174,7 +174,7 @@ type soak struct {
 	cluster                                      *testcluster.Cluster
 	created, changed, deleted, drifts, processes atomic.Int64
 
-	passwords map[types.UID]string // by DatabaseManager, as first seen
+	passwords map[types.UID]string // by DatabaseManager, the first one
 	claims    map[types.UID]types.UID
 	lost      map[string]bool
 }
@@ -273,16 +273,16 @@ func (s *soak) drift(ctx context.Context, e *env, name string, random *rand.Rand
 	}
 }
 
-// watchLosses looks at all passwords and claims every 10 s.
+// watchLosses checks all passwords and claims every 10 s.
 func (s *soak) watchLosses(ctx context.Context, envs ...*env) {
 	for ctx.Err() == nil {
 		sleep(ctx, 10*time.Second)
-		s.look(ctx, envs...)
+		s.checkLosses(ctx, envs...)
 	}
 }
 
-// look compares each password, and each claim's UID, with the first that was seen for the same DatabaseManager.
-func (s *soak) look(ctx context.Context, envs ...*env) {
+// checkLosses compares each password, and each claim's UID, with the first one of the same DatabaseManager.
+func (s *soak) checkLosses(ctx context.Context, envs ...*env) {
 	for _, e := range envs {
 		secrets, err := e.secrets.List(ctx, metav1.ListOptions{})
 		claims, claimsErr := e.claims.List(ctx, metav1.ListOptions{})

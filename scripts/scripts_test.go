@@ -301,7 +301,7 @@ func TestDoctorSaysOneLineEach(t *testing.T) {
 				t.Errorf("%q is not about %s", line, subjects[i])
 			}
 			if isWrong := slices.Contains(wrong, subjects[i]); (mark == "FIX   ") != isWrong {
-				t.Errorf("%q: to be put right: %v", line, isWrong)
+				t.Errorf("%q: to be repaired: %v", line, isWrong)
 			} else if isWrong {
 				code = 1
 			}

@@ -299,7 +299,7 @@ func TestIsConnectionLost(t *testing.T) {
 func TestExplainACut(t *testing.T) {
 	for unreachable, want := range map[bool]string{
 		false: "example.com refuses connections, because of --cut-after",
-		true:  "no way to example.com, because of --cut-after",
+		true:  "no route to example.com, because of --cut-after",
 	} {
 		cut := cutter.Cutter{Unreachable: unreachable}
 		cut.Cut()

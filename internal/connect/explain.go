@@ -43,9 +43,9 @@ func Explain(err error) string {
 	case utilnet.IsConnectionRefused(err):
 		return fmt.Sprintf("%s refuses connections: the cluster is not running; `make cluster` starts it", server)
 	case cut:
-		return fmt.Sprintf("no way to %s, because of --cut-after", server)
+		return fmt.Sprintf("no route to %s, because of --cut-after", server)
 	case errors.Is(err, syscall.ENETUNREACH) || errors.Is(err, syscall.EHOSTUNREACH):
-		return fmt.Sprintf("no way to %s: check the network", server)
+		return fmt.Sprintf("no route to %s: check the network", server)
 	case errors.As(err, &certificate) && certificate.Reason == x509.Expired:
 		return fmt.Sprintf("the certificate of %s has expired or is not valid yet: "+
 			"check this machine's clock, or make a new cluster with `make cluster-down cluster`", server)

@@ -80,7 +80,7 @@ func checkContext(source, name string, config clientcmdapi.Config) error {
 }
 
 // checkFiles returns an error if one of the files that the context names is none: client-go would open a named pipe, and
-// wait for its writer. What else is wrong with a file, client-go finds itself.
+// wait for its writer. Client-go itself finds other faults of a file.
 func checkFiles(source, name string, config clientcmdapi.Config) error {
 	files := [][2]string{{"certificate-authority", config.Clusters[config.Contexts[name].Cluster].CertificateAuthority}}
 	if user := config.AuthInfos[config.Contexts[name].AuthInfo]; user != nil {

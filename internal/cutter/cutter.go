@@ -40,7 +40,7 @@ type Cutter struct {
 	// machine that is up and has no server on that port. Informers treat the two differently.
 	Unreachable bool
 
-	// Silent closes nothing. What is written to an open connection goes nowhere, and nothing more comes from it: neither
+	// Silent closes nothing. An open connection discards everything that is written to it, and delivers nothing more: neither
 	// data nor an end. This never changes, as after a NAT has forgotten a connection. New connections hang during the cut.
 	Silent bool
 

@@ -3,6 +3,7 @@
 package docs
 
 import (
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -19,6 +20,7 @@ var (
 	link     = regexp.MustCompile(`\]\(([^)#]*)(#[^)]*)?\)`)
 	heading  = regexp.MustCompile(`(?m)^#+ (.*)$`)
 	noAnchor = regexp.MustCompile(`[^\w\- ]`)
+	testName = regexp.MustCompile(`\bTest[A-Z]\w+|\bBenchmark[A-Z]\w+|\bExample_\w+`)
 )
 
 func TestCitedSourcesExist(t *testing.T) {
@@ -68,6 +70,36 @@ func TestLinksLeadSomewhere(t *testing.T) {
 				t.Errorf("%s: %v", page, err)
 			} else if anchor != "" && !hasHeading(string(content), anchor) {
 				t.Errorf("%s: %s has no heading for #%s", page, target, anchor)
+			}
+		}
+	}
+}
+
+// TestNamedTestsExist finds tests by their names, or by how the names of several begin, as go test -run does.
+func TestNamedTestsExist(t *testing.T) {
+	var declared strings.Builder
+	err := filepath.WalkDir("../..", func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && strings.HasPrefix(entry.Name(), ".") && entry.Name() != "..":
+			return fs.SkipDir // a cluster's files
+		case !strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		source, err := os.ReadFile(path)
+		declared.Write(source)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := readmes(t)
+	maps.Copy(all, pages(t))
+	for page, text := range all {
+		for _, name := range testName.FindAllString(text, -1) {
+			if !strings.Contains(declared.String(), "\nfunc "+name) {
+				t.Errorf("%s: there is no %s", page, name)
 			}
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/term"
 )
 
-// What the first word of a line says decides its colour. These are the ANSI escape sequences that switch it on.
+// The first word of a line decides its colour. These are the ANSI escape sequences that switch it on.
 const (
 	green    = "\x1b[32m" // something is new
 	yellow   = "\x1b[33m" // something has changed

@@ -4,9 +4,9 @@
 // An apply sets fields, and removes fields that the same manager has applied before. It leaves alone what others have
 // added, even where that excludes the manager's own fields: a rollingUpdate beside the strategy Recreate, or a value
 // beside a valueFrom. The server then answers each apply with Invalid. And where somebody has changed the field by which
-// the server tells the elements of a list apart, such as a container's name, an apply adds one more element.
+// the server distinguishes the elements of a list, such as a container's name, an apply adds one more element.
 //
-// [Apply] finds both cases, and can then replace the spec as a whole. What others have set in the spec is then lost.
+// [Apply] finds both cases, and can then replace the spec as a whole. The spec then loses the fields that others have set.
 package ssa
 
 import (

@@ -31,7 +31,7 @@ func runGroup(cmd *exec.Cmd) error {
 	return err
 }
 
-// environment is this process's, without what make tells a make below it, and without other clusters.
+// environment is this process's, without the variables that make passes to a make below it, and without other clusters.
 func environment() []string {
 	return slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
