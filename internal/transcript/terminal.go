@@ -53,8 +53,10 @@ func start(root, script string) (*terminal, error) {
 	return term, nil
 }
 
-// chance is what client-go's reflector logs now and then, when its context ends just as it reads an event.
-var chance = regexp.MustCompile(`(?m)^I.*reflector\.go.*"Warning: watch ended with error".*context canceled.*\n`)
+// chance is what client-go's reflector logs now and then, when its context ends just as it reads an event, and what the
+// scripts print when they have waited for a minute, on a slow machine.
+var chance = regexp.MustCompile(
+	`(?m)^(I.*reflector\.go.*"Warning: watch ended with error".*context canceled.*|Waiting for .*, \d+ seconds so far\.)\n`)
 
 // output returns all that was printed, with a name for the repository's root that is right on every machine, and
 // without what is printed by chance.

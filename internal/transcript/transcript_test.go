@@ -85,6 +85,7 @@ func TestReadmes(t *testing.T) {
 		"any order, others too":    {readme: "```console unordered\n$ seq 9\n7\n3\n...\n```"},
 		"other blocks are not run": {readme: "```go\n$ exit 1\n```\n```\n# not a heading\n$ exit 1\n```"},
 		"paths in the repository":  {readme: "```console\n$ pwd\n~/client-go-workbook\n```"},
+		"a slow machine":           {readme: "```console\n$ echo 'Waiting for pods, 61 seconds so far.'; echo one\none\n```"},
 		"the environment":          {readme: "```console\n$ echo -$KUBECONFIG-$MAKELEVEL-\n---\n```"},
 
 		"a terminal that ends by itself": {readme: "```console 1\n$ echo one\none\n```"},
