@@ -6,6 +6,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
@@ -107,13 +108,21 @@ func (c *Controller) canAdopt(ctx context.Context, d *dbv1alpha1.DatabaseManager
 	return nil
 }
 
+// hasOlderSibling reports whether there is another DatabaseManager for the same children, which is not younger than d: their
+// first owner, or one that has adopted them. With Retain they have no owner references, which would keep the two apart.
+func (c *Controller) hasOlderSibling(d *dbv1alpha1.DatabaseManager) bool {
+	return slices.ContainsFunc(c.by(deploymentNameIndex, d.Namespace+"/"+d.Spec.DeploymentName), func(s *dbv1alpha1.DatabaseManager) bool {
+		return s.UID != d.UID && firstOwner(s) == firstOwner(d) && !d.CreationTimestamp.Before(&s.CreationTimestamp)
+	})
+}
+
 // belongsTo reports whether an object is a child of d. It still is if its owner reference was removed, but not if it has
 // another owner now.
 func belongsTo(existing metav1.Object, d *dbv1alpha1.DatabaseManager) bool {
 	if owner := metav1.GetControllerOfNoCopy(existing); owner != nil {
 		return owner.UID == d.UID // not the name, which an earlier DatabaseManager can have had
 	}
-	return existing.GetLabels()[databaseLabel] == string(d.UID)
+	return existing.GetLabels()[databaseLabel] == firstOwner(d)
 }
 
 // wrote reports that a child was written.
@@ -132,8 +141,12 @@ func (k childKind[O, A]) wrote(d *dbv1alpha1.DatabaseManager, child O, word stri
 func (k childKind[O, A]) nameTaken(d *dbv1alpha1.DatabaseManager, existing O) error {
 	owner := metav1.GetControllerOfNoCopy(existing)
 	if owner == nil || owner.Kind != "DatabaseManager" || owner.Name != d.Name {
-		return childError{reasonNameConflict, fmt.Sprintf("%s %s already exists and does not belong to this DatabaseManager: "+
-			"delete it, or create a DatabaseManager with another deploymentName", k.kind, existing.GetName())}
+		advice := "delete it, or create a DatabaseManager with another deploymentName"
+		if first := existing.GetLabels()[databaseLabel]; owner == nil && first != "" {
+			advice += ", or with adoptFrom: " + first
+		}
+		return childError{reasonNameConflict, fmt.Sprintf("%s %s already exists and does not belong to this DatabaseManager: %s",
+			k.kind, existing.GetName(), advice)}
 	}
 	text := fmt.Sprintf("waiting until %s %s of an earlier DatabaseManager is deleted", k.kind, existing.GetName())
 	if finalizers := existing.GetFinalizers(); len(finalizers) > 0 {

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
@@ -48,23 +49,30 @@ const (
 
 const (
 	managedByLabel = "app.kubernetes.io/managed-by"
-	// databaseLabel has the DatabaseManager's UID: no other has it, not even one of the same name later on.
+	// databaseLabel has the UID of the children's first owner: no other has it, not even one of the same name later on.
 	databaseLabel = "coolops.cn/databasemanager"
 )
 
 // desiredSecret is the Secret with the root password: a random one if there is no Secret yet, and else the existing one.
 // It is immutable: the API server then rejects every change of the password, also one by a mistake of this controller.
+//
+// Who adopts has to adopt the Secret first, and does not create one: the data would need another password. No object
+// has this UID, so an apply with it creates nothing, and the answer is a conflict.
 func desiredSecret(d *dbv1alpha1.DatabaseManager, existing *corev1.Secret) *corev1ac.SecretApplyConfiguration {
 	password := []byte(rand.Text())
 	if existing != nil && existing.Data["password"] != nil {
 		password = existing.Data["password"]
 	}
-	return corev1ac.Secret(d.Spec.DeploymentName+secretSuffix, d.Namespace).
+	secret := corev1ac.Secret(d.Spec.DeploymentName+secretSuffix, d.Namespace).
 		WithLabels(labelsOf(d)).
 		WithOwnerReferences(ownersOf(d)...).
 		WithType(corev1.SecretTypeOpaque).
 		WithImmutable(true).
 		WithData(map[string][]byte{"password": password})
+	if existing == nil && d.Spec.AdoptFrom != "" {
+		secret.WithUID(types.UID(d.Spec.AdoptFrom))
+	}
+	return secret
 }
 
 // desiredClaim is the PersistentVolumeClaim, or nil if no storage is asked for.
@@ -102,11 +110,10 @@ func desiredService(d *dbv1alpha1.DatabaseManager, _ *corev1.Service) *corev1ac.
 func desiredDeployment(d *dbv1alpha1.DatabaseManager, _ *appsv1.Deployment) *appsv1ac.DeploymentApplyConfiguration {
 	engine := engines[d.Spec.Dbtype]
 	version := cmp.Or(d.Spec.Version, engine.version)
-	data := corev1ac.Volume().WithName("data")
+	data := corev1ac.Volume().WithName("data").WithEmptyDir(corev1ac.EmptyDirVolumeSource())
 	if d.Spec.StorageSize != nil {
-		data.WithPersistentVolumeClaim(corev1ac.PersistentVolumeClaimVolumeSource().WithClaimName(d.Spec.DeploymentName + claimSuffix))
-	} else {
-		data.WithEmptyDir(corev1ac.EmptyDirVolumeSource())
+		claim := corev1ac.PersistentVolumeClaimVolumeSource().WithClaimName(d.Spec.DeploymentName + claimSuffix)
+		data = corev1ac.Volume().WithName("data").WithPersistentVolumeClaim(claim)
 	}
 	listens := corev1ac.TCPSocketAction().WithPort(intstr.FromString("database"))
 
@@ -116,14 +123,13 @@ func desiredDeployment(d *dbv1alpha1.DatabaseManager, _ *appsv1.Deployment) *app
 		WithEnv(corev1ac.EnvVar().WithName(engine.passwordVar).WithValueFrom(corev1ac.EnvVarSource().
 			WithSecretKeyRef(corev1ac.SecretKeySelector().WithName(d.Spec.DeploymentName + secretSuffix).WithKey("password")))).
 		WithPorts(corev1ac.ContainerPort().WithName("database").WithContainerPort(port).WithProtocol(corev1.ProtocolTCP)).
-		// The first start creates the database and may take minutes, in which the other probes wait.
-		WithStartupProbe(corev1ac.Probe().WithTCPSocket(listens).WithPeriodSeconds(5).WithFailureThreshold(60)).
+		// The first start creates the database and may take minutes, in which the other probes wait. Most starts take seconds.
+		WithStartupProbe(corev1ac.Probe().WithTCPSocket(listens).WithPeriodSeconds(1).WithFailureThreshold(300)).
 		WithReadinessProbe(corev1ac.Probe().WithTCPSocket(listens).WithPeriodSeconds(5)).
 		WithLivenessProbe(corev1ac.Probe().WithTCPSocket(listens).WithPeriodSeconds(20)).
 		WithResources(corev1ac.ResourceRequirements().
 			WithRequests(corev1.ResourceList{
-				corev1.ResourceCPU:    resource.MustParse("100m"),
-				corev1.ResourceMemory: resource.MustParse("512Mi"),
+				corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("512Mi"),
 			}).
 			WithLimits(corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi")})).
 		WithSecurityContext(corev1ac.SecurityContext().
@@ -150,16 +156,16 @@ func desiredDeployment(d *dbv1alpha1.DatabaseManager, _ *appsv1.Deployment) *app
 					WithVolumes(data))))
 }
 
+// firstOwner returns the UID of the children's first owner. It stays when another one adopts them: the Deployment's
+// selector is immutable, and with another label, its pods would be replaced.
+func firstOwner(d *dbv1alpha1.DatabaseManager) string { return cmp.Or(d.Spec.AdoptFrom, string(d.UID)) }
+
 func selectorOf(d *dbv1alpha1.DatabaseManager) map[string]string {
-	return map[string]string{databaseLabel: string(d.UID)}
+	return map[string]string{databaseLabel: firstOwner(d)}
 }
 
 func labelsOf(d *dbv1alpha1.DatabaseManager) map[string]string {
-	return map[string]string{
-		databaseLabel:            string(d.UID),
-		managedByLabel:           fieldManager,
-		"app.kubernetes.io/name": string(d.Spec.Dbtype),
-	}
+	return map[string]string{databaseLabel: firstOwner(d), managedByLabel: fieldManager, "app.kubernetes.io/name": string(d.Spec.Dbtype)}
 }
 
 // ownersOf returns the owner reference of a DatabaseManager's children: with it the garbage collector deletes them when
@@ -181,12 +187,8 @@ func ownersOf(d *dbv1alpha1.DatabaseManager) []*metav1ac.OwnerReferenceApplyConf
 	}
 }
 
-func replicasOf(d *dbv1alpha1.DatabaseManager) int32 {
-	if d.Spec.Replicas == nil { // the API server fills it in, so this is an object of a test
-		return 1
-	}
-	return *d.Spec.Replicas
-}
+// replicasOf returns the number of replicas. The API server fills it in, but not in the objects of tests.
+func replicasOf(d *dbv1alpha1.DatabaseManager) int32 { return *cmp.Or(d.Spec.Replicas, new(int32(1))) }
 
 // engine is what the controller has to know about a type of database.
 type engine struct {

@@ -92,7 +92,7 @@ func NewController(
 	if c.pods, err = rollout.NewPods(pods, databaseLabel); err != nil {
 		return nil, err
 	}
-	return c, addTypedHandler(c, pods, c.pods.Handler(func(uid string) { c.enqueueOwners(uidIndex, uid) }))
+	return c, addTypedHandler(c, pods, c.pods.Handler(func(uid string) { c.enqueueOwners(firstOwnerIndex, uid) }))
 }
 
 // addTypedHandler adds a handler to an informer that the controller needs.

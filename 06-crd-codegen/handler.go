@@ -36,17 +36,22 @@ func (k childKind[O, A]) addHandler() error {
 	})
 }
 
+// by returns the DatabaseManagers that have this value in an index.
+func (c *Controller) by(index, value string) []*dbv1alpha1.DatabaseManager {
+	owners, err := c.databaseIndexer.ByTypedIndex(index, value)
+	if err != nil {
+		panic(err) // there is no such index
+	}
+	return owners
+}
+
 // enqueueOwners enqueues the DatabaseManagers that have this value in an index.
 //
 // Children are matched by the name that a DatabaseManager asks for, not by their owner reference as in chapter 5. So the
 // DatabaseManager is also enqueued when the reference was removed; and if two ask for one name, the second one
 // is enqueued when the first one's child is gone.
 func (c *Controller) enqueueOwners(index, value string) {
-	owners, err := c.databaseIndexer.ByTypedIndex(index, value)
-	if err != nil {
-		panic(err) // there is no such index
-	}
-	for _, d := range owners {
+	for _, d := range c.by(index, value) {
 		c.queue.Add(cache.MetaObjectToName(d))
 	}
 }

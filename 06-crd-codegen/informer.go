@@ -42,16 +42,16 @@ type selection struct {
 	resync    time.Duration // hands all objects to the handlers again; 0 never does
 }
 
-// databaseIndexers find DatabaseManagers by the name of the Deployment that they ask for, and by their own UID, which is a
-// label of their pods.
+// databaseIndexers find DatabaseManagers by the name of the Deployment that they ask for, and by the UID that is a label of
+// their pods.
 var databaseIndexers = dbv1alpha1informers.DatabaseManagerIndexers{
 	deploymentNameIndex: func(d *dbv1alpha1.DatabaseManager) ([]string, error) {
 		return []string{d.Namespace + "/" + d.Spec.DeploymentName}, nil
 	},
-	uidIndex: func(d *dbv1alpha1.DatabaseManager) ([]string, error) { return []string{string(d.UID)}, nil },
+	firstOwnerIndex: func(d *dbv1alpha1.DatabaseManager) ([]string, error) { return []string{firstOwner(d)}, nil },
 }
 
 const (
 	deploymentNameIndex = "deploymentName"
-	uidIndex            = "uid"
+	firstOwnerIndex     = "firstOwner"
 )

@@ -40,6 +40,8 @@ func (c *Controller) reconcile(ctx context.Context, key cache.ObjectName) error 
 		if err = c.release(ctx, d); err == nil {
 			return nil
 		}
+	case d.Spec.AdoptFrom != "" && c.hasOlderSibling(d):
+		deployment, err = nil, childError{reasonNameConflict, "another DatabaseManager already has the children of " + firstOwner(d)}
 	default:
 		d, deployment, err = c.applyChildren(ctx, d, deployment)
 	}

@@ -26,7 +26,7 @@ import (
 // applyStatus writes the status if it has changed, and an event if the database became ready or is no longer ready.
 // The Deployment is nil if there is none; syncErr is the error with which the sync ended.
 func (c *Controller) applyStatus(ctx context.Context, d *dbv1alpha1.DatabaseManager, deployment *appsv1.Deployment, syncErr error) error {
-	status := statusOf(d, deployment, c.pods.CauseOf(string(d.UID)), syncErr)
+	status := statusOf(d, deployment, c.pods.CauseOf(firstOwner(d)), syncErr)
 	if apiequality.Semantic.DeepEqual(status, d.Status) {
 		return nil
 	}

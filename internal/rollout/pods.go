@@ -19,7 +19,8 @@ type Cause struct {
 	Message string // the same for as long as the cause is the same: without times, counts and names of pods
 }
 
-// CauseOf returns why pods are not ready: of several different causes, the first in order of reason and message.
+// CauseOf returns why pods are not ready: of several different causes, the first in order of reason and message. A pod that
+// has failed as a whole comes last: it may stay for days beside the one that has taken its place.
 func CauseOf(pods ...*corev1.Pod) (first Cause) {
 	for _, pod := range pods {
 		if cause := causeOfPod(pod); cause != (Cause{}) && (first == Cause{} || compare(cause, first) < 0) {
@@ -30,12 +31,23 @@ func CauseOf(pods ...*corev1.Pod) (first Cause) {
 }
 
 func compare(a, b Cause) int {
+	switch {
+	case a.Message == podFailed && b.Message != podFailed:
+		return 1
+	case b.Message == podFailed && a.Message != podFailed:
+		return -1
+	}
 	return cmp.Or(cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Message, b.Message))
 }
+
+const podFailed = "a pod has failed, and another one takes its place"
 
 func causeOfPod(pod *corev1.Pod) Cause {
 	if pod.DeletionTimestamp != nil {
 		return Cause{}
+	}
+	if pod.Status.Phase == corev1.PodFailed && pod.Status.Reason != "" {
+		return Cause{pod.Status.Reason, podFailed} // such as Evicted
 	}
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse &&
@@ -43,7 +55,7 @@ func causeOfPod(pod *corev1.Pod) Cause {
 			return Cause{corev1.PodReasonUnschedulable, unschedulable(condition.Message)}
 		}
 	}
-	for _, container := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+	for _, container := range slices.Concat(notSucceeded(pod.Status.InitContainerStatuses), pod.Status.ContainerStatuses) {
 		if cause := causeOfContainer(container); cause != (Cause{}) {
 			return cause
 		}
@@ -51,13 +63,25 @@ func causeOfPod(pod *corev1.Pod) Cause {
 	return Cause{}
 }
 
+// notSucceeded returns the init containers that have not succeeded: they are to end, unlike the others.
+func notSucceeded(containers []corev1.ContainerStatus) []corev1.ContainerStatus {
+	return slices.DeleteFunc(slices.Clone(containers), func(container corev1.ContainerStatus) bool {
+		ended := endOf(container)
+		return ended != nil && ended.ExitCode == 0
+	})
+}
+
+// endOf returns how a container has ended, perhaps before it was started again; nil if it has not.
+func endOf(container corev1.ContainerStatus) *corev1.ContainerStateTerminated {
+	return cmp.Or(container.State.Terminated, container.LastTerminationState.Terminated)
+}
+
 // causeOfContainer gives one name to states that alternate: a kubelet reports ErrImagePull at each attempt and ImagePullBackOff between
-// them, and a container that crashes is waiting, running and terminated in turn.
+// them, and a container that ends again and again, with whatever exit code, is waiting, running and terminated in turn.
 func causeOfContainer(container corev1.ContainerStatus) Cause {
-	ended := cmp.Or(container.State.Terminated, container.LastTerminationState.Terminated)
-	waiting := container.State.Waiting
+	ended, waiting := endOf(container), container.State.Waiting
 	switch {
-	case container.Ready || ended != nil && ended.ExitCode == 0:
+	case container.Ready:
 		return Cause{}
 	case waiting != nil && (waiting.Reason == "ErrImagePull" || waiting.Reason == "ImagePullBackOff"):
 		return Cause{"ImagePullBackOff", fmt.Sprintf("the image %s cannot be pulled", container.Image)}
@@ -97,6 +121,8 @@ func KeepPod(object any) (any, error) {
 		return object, nil // a tombstone
 	}
 	status := corev1.PodStatus{
+		Phase:                 pod.Status.Phase,
+		Reason:                pod.Status.Reason,
 		InitContainerStatuses: keepContainers(pod.Status.InitContainerStatuses),
 		ContainerStatuses:     keepContainers(pod.Status.ContainerStatuses),
 	}

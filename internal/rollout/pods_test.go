@@ -36,6 +36,15 @@ func TestCauseOf(t *testing.T) {
 	crash := Cause{"CrashLoopBackOff", "the container mysql ends with exit code 1 (Error)"}
 	killed := Cause{"CrashLoopBackOff", "the container mysql ends with exit code 137 (OOMKilled)"}
 	config := Cause{"CreateContainerConfigError", "the container mysql cannot be started"}
+	completed := Cause{"CrashLoopBackOff", "the container mysql ends with exit code 0 (Completed)"}
+	evictedPod := container(terminated(137, "Error"), none, 0)
+	evictedPod.Status.Phase, evictedPod.Status.Reason = corev1.PodFailed, "Evicted"
+	evicted := Cause{"Evicted", "a pod has failed, and another one takes its place"}
+	initializing := func(state, last corev1.ContainerState) *corev1.Pod {
+		pod := container(waiting("PodInitializing"), none, 0)
+		pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "mysql", State: state, LastTerminationState: last}}
+		return pod
+	}
 	failing := container(waiting("ErrImagePull"), none, 0)
 	crashing := container(running, terminated(1, "Error"), 2)
 	full := "0/4 nodes are available: 1 node(s) had untolerated taint(s), 3 Insufficient memory. " +
@@ -63,6 +72,16 @@ func TestCauseOf(t *testing.T) {
 		"no node":                      {[]*corev1.Pod{unscheduled(full)}, memory},
 		"no node, with other numbers":  {[]*corev1.Pod{unscheduled(fuller)}, memory},
 		"an unknown message":           {[]*corev1.Pod{unscheduled("no nodes")}, Cause{"Unschedulable", "no nodes"}},
+		"ends with 0, just now":        {[]*corev1.Pod{container(terminated(0, "Completed"), none, 0)}, completed},
+		"ends with 0, between starts":  {[]*corev1.Pod{container(waiting("CrashLoopBackOff"), terminated(0, "Completed"), 1)}, completed},
+		"ends with 0, started again":   {[]*corev1.Pod{container(running, terminated(0, "Completed"), 2)}, completed},
+		"an init container succeeded":  {[]*corev1.Pod{initializing(terminated(0, "Completed"), none)}, Cause{}},
+		"one that had failed before":   {[]*corev1.Pod{initializing(terminated(0, "Completed"), terminated(1, "Error"))}, Cause{}},
+		"an init container fails":      {[]*corev1.Pod{initializing(waiting("CrashLoopBackOff"), terminated(1, "Error"))}, crash},
+		"evicted":                      {[]*corev1.Pod{evictedPod}, evicted},
+		"evicted, and the next starts": {[]*corev1.Pod{evictedPod, container(waiting("ContainerCreating"), none, 0)}, evicted},
+		"evicted, and no node":         {[]*corev1.Pod{evictedPod, unscheduled(full)}, memory},
+		"no image, and evicted before": {[]*corev1.Pod{failing, evictedPod}, pull},
 		"two causes":                   {[]*corev1.Pod{failing, crashing}, crash},
 		"two causes, in another order": {[]*corev1.Pod{crashing, failing}, crash},
 	} {

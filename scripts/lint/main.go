@@ -21,14 +21,15 @@ import (
 )
 
 // limits are the most lines that each chapter is allowed to have, so that it can be read in one sitting. Chapter 3 has 52
-// in files that are the same as chapter 2's; chapter 6 has 79 of chapter 4 and 5, and the desired state of four objects.
+// in files that are the same as chapter 2's; chapter 6 has 79 of chapter 4 and 5, the desired state of four objects, and 6
+// for the adoption of children that another owner has left.
 var limits = map[string]int{
 	"01-listwatch":   300,
 	"02-informer":    300,
 	"03-lister":      344,
 	"04-workqueue":   400,
 	"05-controller":  500,
-	"06-crd-codegen": 820,
+	"06-crd-codegen": 826,
 }
 
 // maxColumns is the longest line, in which a tab counts as 4 columns.

@@ -180,7 +180,7 @@ func schema_pkg_apis_databasemanager_v1alpha1_DatabaseManagerSpec(ref common.Ref
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "DatabaseManagerSpec is the desired state.\n\nThe first rule is about two objects, the new one and the one before: it is checked on updates only. Neither direction could keep the data.",
+				Description: "DatabaseManagerSpec is the desired state.\n\nA rule with oldSelf is about two objects, the new one and the one before: it is checked on updates only, with optionalOldSelf also on creation. The first one is there because neither direction could keep the data.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"dbtype": {
@@ -222,6 +222,13 @@ func schema_pkg_apis_databasemanager_v1alpha1_DatabaseManagerSpec(ref common.Ref
 					"deletionPolicy": {
 						SchemaProps: spec.SchemaProps{
 							Description: "What happens to the Deployment and the other children when this object is deleted: Delete or Retain.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"adoptFrom": {
+						SchemaProps: spec.SchemaProps{
+							Description: "The UID of an earlier DatabaseManager with the same deploymentName: this one adopts the children that were kept when that one was deleted. It is in their label coolops.cn/databasemanager.",
 							Type:        []string{"string"},
 							Format:      "",
 						},

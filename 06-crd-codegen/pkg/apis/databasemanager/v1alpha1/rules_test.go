@@ -53,6 +53,8 @@ func check(t *testing.T, err error, words string) {
 	}
 }
 
+const uid = "0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9"
+
 func TestCreate(t *testing.T) {
 	_, _, client := setup(t)
 	with := func(fields string) string { return "spec: {dbtype: mysql, deploymentName: mysql, " + fields + "}" }
@@ -119,6 +121,14 @@ func TestCreate(t *testing.T) {
 		"deletionPolicy Delete":  {with("deletionPolicy: Delete"), ""},
 		"deletionPolicy unknown": {with("deletionPolicy: Orphan"), `Unsupported value: "Orphan"`},
 
+		"adoptFrom with Retain":     {with("deletionPolicy: Retain, adoptFrom: " + uid), ""},
+		"adoptFrom with Delete":     {with("deletionPolicy: Delete, adoptFrom: " + uid), "needs deletionPolicy Retain"},
+		"adoptFrom without policy":  {with("adoptFrom: " + uid), "needs deletionPolicy Retain"},
+		"adoptFrom that is no UID":  {with("deletionPolicy: Retain, adoptFrom: example"), "spec.adoptFrom in body should match"},
+		"adoptFrom that is empty":   {with("deletionPolicy: Retain, adoptFrom: ''"), "spec.adoptFrom in body should match"},
+		"adoptFrom with capitals":   {with("deletionPolicy: Retain, adoptFrom: 0A" + uid[2:]), "spec.adoptFrom in body should match"},
+		"adoptFrom with a new line": {with(`deletionPolicy: Retain, adoptFrom: "` + uid + `\n"`), "spec.adoptFrom: Too long"},
+
 		"unknown field":           {with("replica: 1"), `unknown field "spec.replica"`},
 		"unknown field at top":    {with("") + ", specs: {}", `unknown field "specs"`},
 		"unknown field in status": {with("") + ", status: {ready: true}", `unknown field "status.ready"`},
@@ -134,6 +144,7 @@ func TestCreate(t *testing.T) {
 func TestUpdate(t *testing.T) {
 	_, _, client := setup(t)
 	const spec = "dbtype: mysql, deploymentName: mysql, "
+	const adopting = spec + "deletionPolicy: Retain, adoptFrom: " + uid
 	for name, test := range map[string]struct {
 		from, to string
 		want     string // words of the error; empty if it is accepted
@@ -149,6 +160,11 @@ func TestUpdate(t *testing.T) {
 		"storageSize less":   {spec + "storageSize: 1Gi", spec + "storageSize: 900Mi", "storageSize can't shrink"},
 		"storageSize added":  {spec, spec + "storageSize: 1Gi", "neither added nor removed"},
 		"storageSize gone":   {spec + "storageSize: 1Gi", spec, "neither added nor removed"},
+		"adoptFrom equal":    {adopting, adopting + ", replicas: 0", ""},
+		"adoptFrom added":    {spec + "deletionPolicy: Retain", adopting, "adoptFrom can be neither added nor removed"},
+		"adoptFrom changed":  {adopting, strings.Replace(adopting, uid, "f"+uid[1:], 1), "adoptFrom can't be changed"},
+		"adoptFrom gone":     {adopting, spec + "deletionPolicy: Retain", "adoptFrom can be neither added nor removed"},
+		"Delete, later":      {adopting, spec + "adoptFrom: " + uid, ""},
 		"scaled with a disk": {spec + "storageSize: 1Gi", spec + "storageSize: 1Gi, replicas: 2", "at most 1 replica"},
 	} {
 		t.Run(name, func(t *testing.T) {

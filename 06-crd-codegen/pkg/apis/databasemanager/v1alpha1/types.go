@@ -35,11 +35,13 @@ type DatabaseManager struct {
 
 // DatabaseManagerSpec is the desired state.
 //
-// The first rule is about two objects, the new one and the one before: it is checked on updates only. Neither
-// direction could keep the data.
+// A rule with oldSelf is about two objects, the new one and the one before: it is checked on updates only, with
+// optionalOldSelf also on creation. The first one is there because neither direction could keep the data.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.storageSize) == has(oldSelf.storageSize)",message="storageSize can be neither added nor removed later"
 // +kubebuilder:validation:XValidation:rule="!has(self.storageSize) || self.replicas <= 1",message="a database with storageSize has at most 1 replica: two servers can't share a volume"
+// +kubebuilder:validation:XValidation:rule="has(self.adoptFrom) == has(oldSelf.adoptFrom)",message="adoptFrom can be neither added nor removed later"
+// +kubebuilder:validation:XValidation:optionalOldSelf=true,rule="oldSelf.hasValue() || !has(self.adoptFrom) || self.deletionPolicy == 'Retain'",message="a new DatabaseManager with adoptFrom needs deletionPolicy Retain, which you can change later: children that were kept must not be lost by mistake"
 type DatabaseManagerSpec struct {
 	// The database system: mysql or mariadb.
 	// +required
@@ -79,6 +81,14 @@ type DatabaseManagerSpec struct {
 	// +optional
 	// +kubebuilder:default=Delete
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
+
+	// The UID of an earlier DatabaseManager with the same deploymentName: this one adopts the children that were kept when
+	// that one was deleted. It is in their label coolops.cn/databasemanager.
+	// +optional
+	// +kubebuilder:validation:MaxLength=36
+	// +kubebuilder:validation:Pattern=`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="adoptFrom can't be changed"
+	AdoptFrom string `json:"adoptFrom,omitempty"`
 }
 
 // DatabaseType is a database system.

@@ -201,6 +201,9 @@ var schemaYAML = typed.YAMLObject(`types:
 - name: com.example.client-go-workbook.06-crd-codegen.pkg.apis.databasemanager.v1alpha1.DatabaseManagerSpec
   map:
     fields:
+    - name: adoptFrom
+      type:
+        scalar: string
     - name: dbtype
       type:
         scalar: string

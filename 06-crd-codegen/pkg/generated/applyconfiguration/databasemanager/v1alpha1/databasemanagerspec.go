@@ -12,8 +12,8 @@ import (
 //
 // DatabaseManagerSpec is the desired state.
 //
-// The first rule is about two objects, the new one and the one before: it is checked on updates only. Neither
-// direction could keep the data.
+// A rule with oldSelf is about two objects, the new one and the one before: it is checked on updates only, with
+// optionalOldSelf also on creation. The first one is there because neither direction could keep the data.
 type DatabaseManagerSpecApplyConfiguration struct {
 	// The database system: mysql or mariadb.
 	Dbtype *databasemanagerv1alpha1.DatabaseType `json:"dbtype,omitempty"`
@@ -30,6 +30,9 @@ type DatabaseManagerSpecApplyConfiguration struct {
 	StorageSize *resource.Quantity `json:"storageSize,omitempty"`
 	// What happens to the Deployment and the other children when this object is deleted: Delete or Retain.
 	DeletionPolicy *databasemanagerv1alpha1.DeletionPolicy `json:"deletionPolicy,omitempty"`
+	// The UID of an earlier DatabaseManager with the same deploymentName: this one adopts the children that were kept when
+	// that one was deleted. It is in their label coolops.cn/databasemanager.
+	AdoptFrom *string `json:"adoptFrom,omitempty"`
 }
 
 // DatabaseManagerSpecApplyConfiguration constructs a declarative configuration of the DatabaseManagerSpec type for use with
@@ -83,5 +86,13 @@ func (b *DatabaseManagerSpecApplyConfiguration) WithStorageSize(value resource.Q
 // If called multiple times, the DeletionPolicy field is set to the value of the last call.
 func (b *DatabaseManagerSpecApplyConfiguration) WithDeletionPolicy(value databasemanagerv1alpha1.DeletionPolicy) *DatabaseManagerSpecApplyConfiguration {
 	b.DeletionPolicy = &value
+	return b
+}
+
+// WithAdoptFrom sets the AdoptFrom field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the AdoptFrom field is set to the value of the last call.
+func (b *DatabaseManagerSpecApplyConfiguration) WithAdoptFrom(value string) *DatabaseManagerSpecApplyConfiguration {
+	b.AdoptFrom = &value
 	return b
 }

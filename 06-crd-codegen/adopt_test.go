@@ -1,0 +1,285 @@
+package main
+
+import (
+	"maps"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
+	"example.com/client-go-workbook/internal/rollout"
+	"example.com/client-go-workbook/internal/testkit"
+)
+
+func retain(s *dbv1alpha1.DatabaseManagerSpec) { s.DeletionPolicy = dbv1alpha1.DeletionPolicyRetain }
+
+// adopting is the spec of a DatabaseManager that adopts the children whose first owner has this UID.
+func adopting(first types.UID) func(*dbv1alpha1.DatabaseManagerSpec) {
+	return func(s *dbv1alpha1.DatabaseManagerSpec) {
+		retain(s)
+		s.AdoptFrom = string(first)
+	}
+}
+
+func withStorage(s *dbv1alpha1.DatabaseManagerSpec) { s.StorageSize = new(resource.MustParse("1Gi")) }
+
+// podOf returns the one pod of a DatabaseManager.
+func (e *env) podOf(d *dbv1alpha1.DatabaseManager) types.UID {
+	e.Helper()
+	pods := testkit.Must(e.pods.List(e.Context(), metav1.ListOptions{LabelSelector: d.Status.Selector}))(e).Items
+	if len(pods) != 1 {
+		e.Fatalf("%d pods, want 1", len(pods))
+	}
+	return pods[0].UID
+}
+
+// TestAdoption takes children through the lives of three owners. The second and the third adopt them, and the pod stays.
+func TestAdoption(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	defer e.createVolume("db-data")()
+	output, _ := e.run(e.config)
+	e.create("first", retain, withStorage)
+	first := e.untilReady("first", rollout.ReasonReplicasReady)
+	children, pod := e.childrenOfDB(), e.podOf(first)
+	secret, service, deployment := e.secret("db-root"), e.service("db"), e.deployment("db")
+	if len(children) != 4 {
+		t.Fatalf("children %v", children)
+	}
+	e.delete("first")
+	untilGone(e, "the first", e.databases.Get, "first")
+	e.garbageCollected(first)
+
+	e.create("second", adopting(first.UID), withStorage)
+	second := e.untilReady("second", rollout.ReasonReplicasReady)
+	if !maps.Equal(e.childrenOfDB(), children) || e.podOf(second) != pod {
+		t.Errorf("children %v, want %v; pod %s, want %s", e.childrenOfDB(), children, e.podOf(second), pod)
+	}
+	// They are as the first has left them, so not even a write was needed.
+	if e.secret("db-root").ResourceVersion != secret.ResourceVersion || e.service("db").ResourceVersion != service.ResourceVersion ||
+		e.deployment("db").Generation != deployment.Generation || len(output.Lines("APPLIED")) > 0 {
+		t.Errorf("the adoption has written to the children:\n%s", output)
+	}
+
+	// The second is their owner in all respects: for changes, for pods that are not ready, and at the end.
+	e.patch("second", `{"spec": {"replicas": 0}}`)
+	e.untilReady("second", rollout.ReasonScaledToZero)
+	e.patch("second", `{"spec": {"replicas": 1}}`)
+	second = e.untilReady("second", rollout.ReasonReplicasReady)
+	pod = e.podOf(second)
+	e.delete("second")
+	untilGone(e, "the second", e.databases.Get, "second")
+	e.garbageCollected(second)
+
+	// The label still has the first one's UID. Delete, which comes later, adds the owner reference.
+	e.create("third", adopting(first.UID), withStorage)
+	e.untilReady("third", rollout.ReasonReplicasReady)
+	e.patch("third", `{"spec": {"deletionPolicy": "Delete"}}`)
+	until(e, "no finalizer", get(e.databases.Get, "third"), func(d *dbv1alpha1.DatabaseManager) bool { return len(d.Finalizers) == 0 })
+	third := e.untilReady("third", rollout.ReasonReplicasReady)
+	for _, child := range []metav1.Object{e.deployment("db"), e.service("db"), e.secret("db-root")} {
+		if !metav1.IsControlledBy(child, third) {
+			t.Errorf("%T has owners %v", child, child.GetOwnerReferences())
+		}
+	}
+	if !maps.Equal(e.childrenOfDB(), children) || e.podOf(third) != pod ||
+		string(e.secret("db-root").Data["password"]) != string(secret.Data["password"]) {
+		t.Error("the children, the pod or the password have changed")
+	}
+	e.delete("third")
+	testkit.Await(t, "the end of the children", func() bool { return len(e.childrenOfDB()) == 0 })
+	if n := len(output.Lines("CREATED")); n != 4 {
+		t.Errorf("%d children created, want 4:\n%s", n, output)
+	}
+}
+
+// TestAdoptionAfterOrphan adopts children of an owner without Retain, deleted with --cascade=orphan.
+func TestAdoptionAfterOrphan(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.run(e.config)
+	e.create("first")
+	first := e.untilReady("first", rollout.ReasonReplicasReady)
+	children, pod := e.childrenOfDB(), e.podOf(first)
+	orphan := metav1.DeletePropagationOrphan
+	if err := e.databases.Delete(t.Context(), "first", metav1.DeleteOptions{PropagationPolicy: &orphan}); err != nil {
+		t.Fatal(err)
+	}
+	untilGone(e, "the first", e.databases.Get, "first")
+	e.create("second", adopting(first.UID))
+	second := e.untilReady("second", rollout.ReasonReplicasReady)
+	if !maps.Equal(e.childrenOfDB(), children) || e.podOf(second) != pod {
+		t.Errorf("children %v, want %v; pod %s, want %s", e.childrenOfDB(), children, e.podOf(second), pod)
+	}
+}
+
+// TestAdoptionOfTheSecretAndTheClaim adopts what is left of a database whose Deployment was deleted.
+func TestAdoptionOfTheSecretAndTheClaim(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	defer e.createVolume("db-data")()
+	e.run(e.config)
+	e.create("first", retain, withStorage)
+	first := e.untilReady("first", rollout.ReasonReplicasReady)
+	before := e.childrenOfDB()
+	e.delete("first")
+	untilGone(e, "the first", e.databases.Get, "first")
+	if err := e.deployments.Delete(t.Context(), "db", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	untilGone(e, "the Deployment", e.deployments.Get, "db")
+	e.create("second", adopting(first.UID), withStorage)
+	e.untilReady("second", rollout.ReasonReplicasReady)
+	after := e.childrenOfDB()
+	if after["Secret"] != before["Secret"] || after["PersistentVolumeClaim"] != before["PersistentVolumeClaim"] {
+		t.Errorf("children %v, before %v", after, before)
+	}
+}
+
+// TestAdoptionThatIsRefused has DatabaseManagers that ask for children which they must not get. Nothing changes.
+func TestAdoptionThatIsRefused(t *testing.T) {
+	const other = types.UID("00000000-0000-0000-0000-000000000000")
+	conflict := "another DatabaseManager already has the children of "
+	for name, test := range map[string]struct {
+		deleted bool // the first, before the second is created
+		uid     types.UID
+		change  func(*dbv1alpha1.DatabaseManagerSpec)
+		reason  string
+		message string
+	}{
+		"the first still exists": {reason: reasonNameConflict, message: conflict},
+		"another UID":            {deleted: true, uid: other, reason: reasonNameConflict, message: ", or with adoptFrom: "},
+		"another deploymentName": {
+			deleted: true, change: func(s *dbv1alpha1.DatabaseManagerSpec) { s.DeploymentName = "other" },
+			reason: "NotFound", message: `secrets "other-root" not found`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := newEnv(t)
+			output, _ := e.run(e.config)
+			e.create("first", retain)
+			first := e.untilReady("first", rollout.ReasonReplicasReady)
+			secret, service, deployment := e.secret("db-root"), e.service("db"), e.deployment("db")
+			if test.deleted {
+				e.delete("first")
+				untilGone(e, "the first", e.databases.Get, "first")
+			}
+			if test.uid == "" {
+				test.uid = first.UID
+			}
+			if test.change == nil {
+				test.change = func(*dbv1alpha1.DatabaseManagerSpec) {}
+			}
+			// Another version: a controller that acted for both would change it back and forth.
+			e.create("second", adopting(test.uid), test.change, func(s *dbv1alpha1.DatabaseManagerSpec) { s.Version = "8.4.5" })
+			second := e.untilReady("second", test.reason)
+			if message := readyOf(second).Message; !strings.Contains(message, test.message) {
+				t.Errorf("message %q, want %q in it", message, test.message)
+			}
+			if second.Status.AvailableReplicas != 0 {
+				t.Errorf("status %+v", second.Status)
+			}
+			e.delete("second")
+			untilGone(e, "the second", e.databases.Get, "second")
+			if len(output.Lines("CREATED")) != 3 || len(output.Lines("APPLIED")) > 0 ||
+				e.deployment("db").Generation != deployment.Generation ||
+				e.secret("db-root").ResourceVersion != secret.ResourceVersion ||
+				e.service("db").ResourceVersion != service.ResourceVersion {
+				t.Errorf("a child was written:\n%s", output)
+			}
+			if !test.deleted {
+				e.patch("first", `{"spec": {"replicas": 2}}`)
+				e.untilReady("first", rollout.ReasonReplicasReady)
+			}
+		})
+	}
+}
+
+// TestAdoptionIsForOne has two DatabaseManagers that adopt the same children. The older one gets them, and the other one when
+// that is deleted.
+func TestAdoptionIsForOne(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.run(e.config)
+	e.create("first", retain)
+	first := e.untilReady("first", rollout.ReasonReplicasReady)
+	pod := e.podOf(first)
+	e.delete("first")
+	untilGone(e, "the first", e.databases.Get, "first")
+	older := e.create("older", adopting(first.UID))
+	e.untilReady("older", rollout.ReasonReplicasReady)
+	// The server's times are in whole seconds.
+	testkit.Await(t, "the next second", func() bool { return time.Since(older.CreationTimestamp.Time) > time.Second })
+	e.create("younger", adopting(first.UID), func(s *dbv1alpha1.DatabaseManagerSpec) { s.Version = "8.4.5" })
+	e.untilReady("younger", reasonNameConflict)
+	if e.podOf(first) != pod || e.deployment("db").Spec.Template.Spec.Containers[0].Image != "mysql:8.4.6" {
+		t.Error("the younger one has changed the Deployment")
+	}
+	e.delete("older")
+	e.untilReady("younger", rollout.ReasonReplicasReady)
+	until(e, "its version", get(e.deployments.Get, "db"), func(d *appsv1.Deployment) bool {
+		return d.Spec.Template.Spec.Containers[0].Image == "mysql:8.4.5"
+	})
+}
+
+// TestAdoptionWaitsForTheFirst creates the second owner while the first one still exists.
+func TestAdoptionWaitsForTheFirst(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.run(e.config)
+	e.create("first", retain)
+	first := e.untilReady("first", rollout.ReasonReplicasReady)
+	pod := e.podOf(first)
+	e.create("second", adopting(first.UID))
+	e.untilReady("second", reasonNameConflict)
+	e.delete("first")
+	second := e.untilReady("second", rollout.ReasonReplicasReady)
+	if e.podOf(second) != pod {
+		t.Error("another pod")
+	}
+}
+
+// TestOfTwoInOneSecondNeitherAdopts compares ages, which the server gives in whole seconds.
+func TestOfTwoInOneSecondNeitherAdopts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, stop := fakeController(t)
+		defer stop()
+		add := func(uid, namespace, deployment, first string, age int64) *dbv1alpha1.DatabaseManager {
+			d := &dbv1alpha1.DatabaseManager{
+				ObjectMeta: metav1.ObjectMeta{
+					Namespace: namespace, Name: uid, UID: types.UID(uid), CreationTimestamp: metav1.Unix(1000-age, 0),
+				},
+				Spec: dbv1alpha1.DatabaseManagerSpec{DeploymentName: deployment, AdoptFrom: first},
+			}
+			if err := c.databaseIndexer.Add(d); err != nil {
+				t.Fatal(err)
+			}
+			return d
+		}
+		for _, test := range []struct {
+			d    *dbv1alpha1.DatabaseManager
+			want bool
+		}{
+			{add("first", "x", "db", "", 9), false},     // the others are younger
+			{add("beside it", "x", "db", "", 9), false}, // it has children of its own
+			{add("adopts", "x", "db", "gone", 5), false},
+			{add("younger", "x", "db", "gone", 4), true},
+			{add("one", "x", "db", "lost", 3), true},
+			{add("two", "x", "db", "lost", 3), true},
+			{add("elsewhere", "y", "db", "gone", 2), false},
+			{add("of another", "x", "db2", "gone", 2), false},
+			{add("too early", "x", "db", "first", 1), true},
+		} {
+			if got := c.hasOlderSibling(test.d); got != test.want {
+				t.Errorf("%s: %v, want %v", test.d.Name, got, test.want)
+			}
+		}
+	})
+}
