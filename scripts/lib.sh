@@ -31,10 +31,21 @@ cluster_type() { cut -d' ' -f1 "$state/type" 2>/dev/null || true; }
 # pod_images: the images of the samples' pods, of the databases that the controllers make, and of the READMEs' commands.
 pod_images() {
 	{
-		sed -n 's/^ *image: //p' "$scripts/samples"/*.yaml
+		sed -n 's/^ *image: //p' "$scripts/samples"/*.yaml "$root"/06-crd-codegen/deploy/mariadb.yaml
 		sed -n 's/^[[:blank:]]*"[a-z]*": *"\([a-z]*:[0-9.]*\)",$/\1/p' "$root"/05-controller/database.go
 		sed -n 's/^\$ scripts.kubectl .*--image=\([^ ]*\).*/\1/p' "$root"/[0-9]*/README.md
 	} | sort -u
+}
+
+# load_pod_images: puts those of them on the kind cluster's nodes that this machine has: they need not be pulled once more.
+load_pod_images() {
+	local image name
+	command -v docker >/dev/null || return 0
+	name=$(cut -d' ' -f2 "$state/type")
+	while read -r image; do
+		docker image inspect "$image" >/dev/null 2>&1 && (cd "$root" && go tool kind load docker-image "$image" --name="$name") >/dev/null 2>&1
+	done < <(pod_images)
+	return 0
 }
 
 # chapter_folder N: the folder of chapter N, which begins with the number in two digits; fails if there is none.

@@ -13,13 +13,8 @@ if [ "${have:-$CLUSTER}" != "$CLUSTER" ]; then
 	CLUSTER_DIR=$state/test-$CLUSTER
 fi
 "$scripts/cluster-up.sh" || exit 1
-if [ "$CLUSTER" = kind ] && command -v docker >/dev/null; then
-	# Images that this machine has need not be pulled by the nodes once more.
-	name=$(cut -d' ' -f2 "$CLUSTER_DIR/type")
-	while read -r image; do
-		docker image inspect "$image" >/dev/null 2>&1 && (cd "$root" && go tool kind load docker-image "$image" --name="$name") >/dev/null 2>&1
-	done < <(pod_images)
-fi
+state=$CLUSTER_DIR
+[ "$CLUSTER" = local ] || load_pod_images
 # The reader's own clusters are none of the tests' business.
 unset KUBECONFIG
 export KUBE_CACHE_MUTATION_DETECTOR=true REQUIRE_CLUSTER=1
