@@ -23,7 +23,8 @@ func TestKindReadmeOfDeploy(t *testing.T) {
 	testcluster.RequireKind(t)
 	t.Setenv("CLUSTER_DIR", filepath.Join(t.TempDir(), "cluster"))
 	t.Cleanup(func() { _ = exec.Command("../scripts/cluster-down.sh").Run() })
-	if output, err := exec.Command("../scripts/cluster-up.sh").CombinedOutput(); err != nil {
+	up := exec.Command("bash", "-c", "../scripts/cluster-up.sh && . ../scripts/lib.sh && load_pod_images")
+	if output, err := up.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, output)
 	}
 	transcript.Test(t, "deploy/README.md")
