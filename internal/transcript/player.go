@@ -24,7 +24,7 @@ type player struct {
 
 // limits say how long to wait for what.
 type limits struct {
-	start  time.Duration // for a command's first output, or for its end if it runs alone: it may have to be compiled
+	start  time.Duration // for a command's first output, or for its end if it runs alone: client-go may have to be compiled
 	output time.Duration // for what a running command prints
 	end    time.Duration // for the end of an interrupted command
 	quiet  time.Duration // with -update: so long without output means that no more will come

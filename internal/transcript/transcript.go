@@ -73,7 +73,7 @@ func Test(t *testing.T, readme string, undo ...string) {
 		root:      testcluster.Root(t),
 		hint:      fmt.Sprintf("`go test ./%s -run %s -update` rewrites the README's output", filepath.Base(folder), t.Name()),
 		update:    *update,
-		limits:    limits{start: 2 * time.Minute, output: time.Minute, end: 10 * time.Second, quiet: 2 * time.Second},
+		limits:    limits{start: 10 * time.Minute, output: time.Minute, end: 10 * time.Second, quiet: 2 * time.Second},
 		terminals: map[string]*terminal{},
 		edits:     map[int]edit{},
 	}
