@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/client-go/kubernetes"
+
 	"example.com/client-go-workbook/internal/testcluster"
 	"example.com/client-go-workbook/internal/testkit"
 )
@@ -268,4 +270,40 @@ func undeployedWithAStrangersFinalizer(t *testing.T, c *cluster) {
 	c.run(t, "./kubectl", "patch", "dbm", "strange", "--type=merge", "-p", `{"metadata": {"finalizers": null}}`)
 	c.run(t, "./undeploy.sh")
 	c.hasNothingLeft(t)
+}
+
+// BenchmarkKindThousand shows what a pod takes that leads, with 1,000 DatabaseManagers: 3,000 children without pods.
+//
+//	make test-kind ARGS="./scripts -run ^$ -bench KindThousand -benchtime 1x"
+func BenchmarkKindThousand(b *testing.B) {
+	testcluster.RequireKind(b)
+	c := &cluster{folder: filepath.Join(b.TempDir(), "cluster")}
+	c.env = []string{"CLUSTER=kind", "CLUSTER_DIR=" + c.folder, "KIND_NODE_IMAGE=" + os.Getenv("KIND_NODE_IMAGE")}
+	b.Cleanup(func() { run(b, c.env, "./cluster-down.sh") })
+	c.run(b, "./cluster-up.sh")
+	for b.Loop() {
+		c.run(b, "./deploy.sh")
+		leader := ""
+		testkit.Await(b, "a leader", func() bool { leader = holder(b, kubernetes.NewForConfigOrDie(c.config(b))); return leader != "" })
+		// metric is a figure that the program's own /metrics reports.
+		metric := func(name string) (value float64) {
+			metrics := c.run(b, "./kubectl", "get", "--raw", "/api/v1/namespaces/"+system+"/pods/"+leader+":8080/proxy/metrics")
+			_, rest, _ := strings.Cut(metrics, "\n"+name+" ")
+			if _, err := fmt.Sscan(rest, &value); err != nil {
+				b.Fatalf("%s: %v in:\n%s", name, err, metrics)
+			}
+			return value
+		}
+		empty, before, start := metric("process_resident_memory_bytes"), metric("process_cpu_seconds_total"), time.Now()
+		l := newLoad(b, c, 1000, 10*time.Millisecond)
+		testkit.Await(b, "1,000 DatabaseManagers", func() bool { return l.created() == 1000 })
+		l.untilReady()
+		b.ReportMetric(time.Since(start).Seconds(), "s-until-all-are-ready")
+		b.ReportMetric(metric("process_cpu_seconds_total")-before, "cpu-s-until-then")
+		b.ReportMetric(empty/1e6, "MB-with-none")
+		b.ReportMetric(metric("process_resident_memory_bytes")/1e6, "MB")
+		idle := metric("process_cpu_seconds_total")
+		time.Sleep(time.Minute) // it measures what a minute costs
+		b.ReportMetric((metric("process_cpu_seconds_total")-idle)/60*1000, "milli-cpu-idle")
+	}
 }

@@ -137,8 +137,10 @@ func (e *Elector) Run(ctx context.Context, lead func(leaderCtx, leaseCtx context
 		Name:          e.lease.Name,
 		LeaseDuration: e.options.LeaseDuration,
 		RenewDeadline: renewDeadline,
-		RetryPeriod:   e.options.LeaseDuration * 2 / 15,
-		WatchDog:      e.watchdog,
+		// The others read the Lease every 1 to 2.2 periods: when they see the last renewal, and again when it has run out. So
+		// after a leader has died, nobody leads for LeaseDuration and 4.4 periods at most.
+		RetryPeriod: e.options.LeaseDuration / 15,
+		WatchDog:    e.watchdog,
 		// Without ReleaseOnCancel: it also releases a lease that could not be renewed, while lead still runs.
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(context.Context) { close(elected) },
