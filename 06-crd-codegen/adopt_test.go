@@ -39,6 +39,16 @@ func (e *env) podOf(d *dbv1alpha1.DatabaseManager) types.UID {
 	return pods[0].UID
 }
 
+// newEnvWithFirst returns an env with a controller, and with a DatabaseManager "first" that is ready and retains its children,
+// and its pod.
+func newEnvWithFirst(t *testing.T) (e *env, first *dbv1alpha1.DatabaseManager, pod types.UID) {
+	e = newEnv(t)
+	e.run(e.config)
+	e.create("first", retain)
+	first = e.untilReady("first", rollout.ReasonReplicasReady)
+	return e, first, e.podOf(first)
+}
+
 // TestAdoption takes children through the lives of three owners. The second and the third adopt them, and the pod stays.
 func TestAdoption(t *testing.T) {
 	t.Parallel()
@@ -206,11 +216,7 @@ func TestAdoptionThatIsRefused(t *testing.T) {
 // that is deleted.
 func TestAdoptionIsForOne(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	e.run(e.config)
-	e.create("first", retain)
-	first := e.untilReady("first", rollout.ReasonReplicasReady)
-	pod := e.podOf(first)
+	e, first, pod := newEnvWithFirst(t)
 	e.delete("first")
 	untilGone(e, "the first", e.databases.Get, "first")
 	older := e.create("older", adopting(first.UID))
@@ -232,11 +238,7 @@ func TestAdoptionIsForOne(t *testing.T) {
 // TestAdoptionWaitsForTheFirst creates the second owner while the first one still exists.
 func TestAdoptionWaitsForTheFirst(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	e.run(e.config)
-	e.create("first", retain)
-	first := e.untilReady("first", rollout.ReasonReplicasReady)
-	pod := e.podOf(first)
+	e, first, pod := newEnvWithFirst(t)
 	e.create("second", adopting(first.UID))
 	e.untilReady("second", reasonNameConflict)
 	e.delete("first")

@@ -19,6 +19,7 @@ import (
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/ptr"
 
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/internal/ssa"
@@ -56,8 +57,8 @@ const (
 // desiredSecret is the Secret with the root password: a random one if there is no Secret yet, and else the existing one.
 // It is immutable: the API server then rejects every change of the password, also one by a mistake of this controller.
 //
-// Who adopts has to adopt the Secret first, and does not create one: the data would need another password. No object
-// has this UID, so an apply with it creates nothing, and the answer is a conflict.
+// A DatabaseManager that adopts must find a Secret, and does not create one: its password would not be the one of the data.
+// No Secret has this UID, so an apply with it creates nothing, and the answer is a conflict.
 func desiredSecret(d *dbv1alpha1.DatabaseManager, existing *corev1.Secret) *corev1ac.SecretApplyConfiguration {
 	password := []byte(rand.Text())
 	if existing != nil && existing.Data["password"] != nil {
@@ -109,17 +110,17 @@ func desiredService(d *dbv1alpha1.DatabaseManager, _ *corev1.Service) *corev1ac.
 // desiredDeployment is the Deployment. The pods are what the Pod Security level "restricted" accepts.
 func desiredDeployment(d *dbv1alpha1.DatabaseManager, _ *appsv1.Deployment) *appsv1ac.DeploymentApplyConfiguration {
 	engine := engines[d.Spec.Dbtype]
-	version := cmp.Or(d.Spec.Version, engine.version)
-	data := corev1ac.Volume().WithName("data").WithEmptyDir(corev1ac.EmptyDirVolumeSource())
+	data := corev1ac.Volume().WithName("data")
 	if d.Spec.StorageSize != nil {
-		claim := corev1ac.PersistentVolumeClaimVolumeSource().WithClaimName(d.Spec.DeploymentName + claimSuffix)
-		data = corev1ac.Volume().WithName("data").WithPersistentVolumeClaim(claim)
+		data.WithPersistentVolumeClaim(corev1ac.PersistentVolumeClaimVolumeSource().WithClaimName(d.Spec.DeploymentName + claimSuffix))
+	} else {
+		data.WithEmptyDir(corev1ac.EmptyDirVolumeSource())
 	}
 	listens := corev1ac.TCPSocketAction().WithPort(intstr.FromString("database"))
 
 	container := corev1ac.Container().
 		WithName(string(d.Spec.Dbtype)).
-		WithImage(string(d.Spec.Dbtype) + ":" + version).
+		WithImage(string(d.Spec.Dbtype) + ":" + cmp.Or(d.Spec.Version, engine.version)).
 		WithEnv(corev1ac.EnvVar().WithName(engine.passwordVar).WithValueFrom(corev1ac.EnvVarSource().
 			WithSecretKeyRef(corev1ac.SecretKeySelector().WithName(d.Spec.DeploymentName + secretSuffix).WithKey("password")))).
 		WithPorts(corev1ac.ContainerPort().WithName("database").WithContainerPort(port).WithProtocol(corev1.ProtocolTCP)).
@@ -188,7 +189,7 @@ func ownersOf(d *dbv1alpha1.DatabaseManager) []*metav1ac.OwnerReferenceApplyConf
 }
 
 // replicasOf returns the number of replicas. The API server fills it in, but not in the objects of tests.
-func replicasOf(d *dbv1alpha1.DatabaseManager) int32 { return *cmp.Or(d.Spec.Replicas, new(int32(1))) }
+func replicasOf(d *dbv1alpha1.DatabaseManager) int32 { return ptr.Deref(d.Spec.Replicas, 1) }
 
 // engine is what the controller has to know about a type of database.
 type engine struct {

@@ -287,7 +287,7 @@ func TestKindStatusNamesTheCause(t *testing.T) {
 // BenchmarkKindReady measures, in turns, how long it takes from the apply of a DatabaseManager until it is Ready, and from
 // the creation of the same Deployment until that is available. The Secret of the latter is there before. Five turns:
 //
-//	make test-kind ARGS="./06-crd-codegen -run ^$ -bench KindReady -benchtime 5x"
+//	scripts/test.sh kind ./06-crd-codegen -run '^$' -bench KindReady -benchtime 5x
 func BenchmarkKindReady(b *testing.B) {
 	testcluster.RequireKind(b)
 	e := newBench(b)

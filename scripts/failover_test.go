@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -39,10 +38,7 @@ const lease = 15 * time.Second
 //
 //	make test-kind ARGS="./scripts -run TestKindFailover -failovers 5 -v"
 func TestKindFailover(t *testing.T) {
-	testcluster.RequireKind(t)
-	c := &cluster{folder: filepath.Join(t.TempDir(), "cluster")}
-	c.env = []string{"CLUSTER=kind", "CLUSTER_DIR=" + c.folder, "KIND_NODE_IMAGE=" + os.Getenv("KIND_NODE_IMAGE"), "NODES=3"}
-	t.Cleanup(func() { run(t, c.env, "./cluster-down.sh") })
+	c := newKindCluster(t, "NODES=3")
 	c.run(t, "./cluster-up.sh")
 	c.run(t, "./deploy.sh")
 
@@ -57,7 +53,7 @@ func TestKindFailover(t *testing.T) {
 		for _, failure := range []struct {
 			name  string
 			begin func(t *testing.T, pod, node string)
-			end   func(t *testing.T, node string)
+			end   func(t *testing.T, node string) result
 		}{
 			{
 				name: "pod deleted by force",
@@ -73,7 +69,7 @@ func TestKindFailover(t *testing.T) {
 					// On a busy machine, Docker gives up before all processes are frozen, and lets them run again.
 					testkit.Await(t, "the node to be paused", func() bool { return c.container(t, "pause", node).code == 0 })
 				},
-				end: func(t *testing.T, node string) { c.container(t, "unpause", node) },
+				end: func(t *testing.T, node string) result { return c.container(t, "unpause", node) },
 			},
 			{
 				name: "network of the node cut",
@@ -82,7 +78,9 @@ func TestKindFailover(t *testing.T) {
 						t.Fatalf("%+v", got)
 					}
 				},
-				end: func(t *testing.T, node string) { c.container(t, "exec", node, "bash", "-c", network, "-D") },
+				end: func(t *testing.T, node string) result {
+					return c.container(t, "exec", node, "bash", "-c", network, "-D")
+				},
 			},
 		} {
 			t.Run(fmt.Sprintf("%s %d", failure.name, i+1), func(t *testing.T) {
@@ -93,7 +91,11 @@ func TestKindFailover(t *testing.T) {
 				failure.begin(t, leader, node)
 				start := time.Now()
 				if failure.end != nil {
-					t.Cleanup(func() { failure.end(t, node) })
+					t.Cleanup(func() {
+						if got := failure.end(t, node); got.code != 0 {
+							t.Errorf("%+v", got)
+						}
+					})
 				}
 				next := ""
 				testkit.Await(t, "another leader", func() bool { next = holder(t, client); return next != "" && next != leader }, &next)
@@ -165,17 +167,17 @@ func holder(t testing.TB, client kubernetes.Interface) string {
 
 // load is many DatabaseManagers, which are created in a namespace of their own, one after the other.
 type load struct {
-	t           testing.TB
-	size        int
-	client      kubernetes.Interface
-	databases   versioned.Interface
-	namespace   string
-	mu          sync.Mutex
-	createdAt   map[string]time.Time
-	attended    map[string]time.Duration // from its creation to its first status
-	ready       map[string]bool
-	passwords   map[string]string // by the name of the Secret
-	unprotected []string          // what must not happen to a Secret
+	t         testing.TB
+	size      int
+	client    kubernetes.Interface
+	databases versioned.Interface
+	namespace string
+	mu        sync.Mutex
+	createdAt map[string]time.Time
+	attended  map[string]time.Duration // from its creation to its first status
+	ready     map[string]bool
+	passwords map[string]string // by the name of the Secret
+	lost      []string          // Secrets that were deleted, or have another password
 }
 
 // newLoad begins to create so many DatabaseManagers, and observes what becomes of them and of their Secrets.
@@ -204,17 +206,14 @@ func newLoad(t testing.TB, c *cluster, size int, pause time.Duration) *load {
 		DeleteFunc: func(deleted cache.DeletedObject[*corev1.Secret]) {
 			l.mu.Lock()
 			defer l.mu.Unlock()
-			l.unprotected = append(l.unprotected, deleted.GetObjectName().Name+" was deleted")
+			l.lost = append(l.lost, deleted.GetObjectName().Name)
 		},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	stop := make(chan struct{})
-	databases.Start(stop)
-	secrets.Start(stop)
-	databases.WaitForCacheSync(stop)
-	secrets.WaitForCacheSync(stop)
+	databases.StartWithContext(t.Context())
+	secrets.StartWithContext(t.Context())
 
 	var group sync.WaitGroup
 	group.Go(func() {
@@ -236,8 +235,7 @@ func newLoad(t testing.TB, c *cluster, size int, pause time.Duration) *load {
 	})
 	t.Cleanup(func() {
 		group.Wait()
-		close(stop)
-		databases.Shutdown()
+		databases.Shutdown() // t.Context() has ended
 		secrets.Shutdown()
 	})
 	return l
@@ -259,7 +257,7 @@ func (l *load) observeSecret(secret *corev1.Secret) {
 	defer l.mu.Unlock()
 	password := string(secret.UID) + string(secret.Data["password"])
 	if earlier, known := l.passwords[secret.Name]; known && earlier != password {
-		l.unprotected = append(l.unprotected, secret.Name+" has another password")
+		l.lost = append(l.lost, secret.Name)
 	}
 	l.passwords[secret.Name] = password
 }
@@ -316,8 +314,8 @@ func (l *load) untilReady() {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, problem := range l.unprotected {
-		l.t.Errorf("Secret %s", problem)
+	if len(l.lost) > 0 {
+		l.t.Errorf("deleted, or with another password: Secrets %q", l.lost)
 	}
 }
 

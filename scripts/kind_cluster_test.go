@@ -14,15 +14,18 @@ import (
 	"example.com/client-go-workbook/internal/testkit"
 )
 
-func TestKindClusterIsRepaired(t *testing.T) {
+// newKindCluster prepares a kind cluster of a test's own; cluster-up.sh brings it up. It is removed at the end of the test.
+func newKindCluster(t testing.TB, env ...string) *cluster {
+	t.Helper()
 	testcluster.RequireKind(t)
-	base, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &cluster{folder: filepath.Join(base, "my cluster")}
-	c.env = []string{"CLUSTER=kind", "CLUSTER_DIR=" + c.folder, "KIND_NODE_IMAGE=" + os.Getenv("KIND_NODE_IMAGE")}
+	c := &cluster{folder: filepath.Join(testkit.Must(filepath.EvalSymlinks(t.TempDir()))(t), "my cluster")}
+	c.env = append(env, "CLUSTER=kind", "CLUSTER_DIR="+c.folder, "KIND_NODE_IMAGE="+os.Getenv("KIND_NODE_IMAGE"))
 	t.Cleanup(func() { run(t, c.env, "./cluster-down.sh") })
+	return c
+}
+
+func TestKindClusterIsRepaired(t *testing.T) {
+	c := newKindCluster(t)
 	name := ""
 	// docker runs docker, or podman, on the cluster's containers.
 	docker := func(arguments string) string {
@@ -68,15 +71,7 @@ func TestKindClusterIsRepaired(t *testing.T) {
 }
 
 func TestKindClusterOfThreeNodes(t *testing.T) {
-	testcluster.RequireKind(t)
-	base, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &cluster{folder: filepath.Join(base, "cluster")}
-	c.env = []string{"CLUSTER=kind", "CLUSTER_DIR=" + c.folder, "KIND_NODE_IMAGE=" + os.Getenv("KIND_NODE_IMAGE"), "NODES=3"}
-	t.Cleanup(func() { run(t, c.env, "./cluster-down.sh") })
-
+	c := newKindCluster(t, "NODES=3")
 	c.run(t, "./cluster-up.sh")
 	if got := strings.Count(c.run(t, "./kubectl", "get", "nodes", "-o", "name"), "\n"); got != 3 {
 		t.Errorf("%d nodes, want 3", got)
