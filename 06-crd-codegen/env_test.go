@@ -61,6 +61,9 @@ func newEnvOn(t *testing.T, config *rest.Config) *env {
 		t.Fatal(err)
 	}
 	e := envIn(t, config, testcluster.Namespace(t, config))
+	if !strings.Contains(t.Name(), "Kind") { // those are about what runs in the containers
+		testcluster.IdleContainers(t, config, e.namespace)
+	}
 	e.config = testcluster.AsServiceAccount(t, config, e.namespace, fieldManager, testkit.Must(testcluster.Rules(rbacFile))(t))
 	return e
 }

@@ -172,6 +172,20 @@ func (c *cluster) isMarked(t *testing.T) bool {
 	return run(t, c.env, "./kubectl", "get", "namespace", "mark").code == 0
 }
 
+// addUser adds a user and a context to the kubeconfig, as chapter 2's README does. hasUser checks that they are still there.
+func (c *cluster) addUser(t *testing.T) {
+	t.Helper()
+	c.run(t, "./kubectl", "config", "set-credentials", "another", "--token=any")
+	c.run(t, "./kubectl", "config", "set-context", "another", "--user=another", "--cluster=workbook")
+}
+
+func (c *cluster) hasUser(t *testing.T) {
+	t.Helper()
+	if got := c.run(t, "./kubectl", "config", "get-contexts", "-o", "name"); got != "another\nworkbook\n" {
+		t.Errorf("contexts %q, want another and workbook", got)
+	}
+}
+
 // address is the API server's host and port.
 func (c *cluster) address(t *testing.T) string {
 	t.Helper()
@@ -217,6 +231,7 @@ func onOneCluster(t *testing.T, tests []clusterTest) {
 
 func repairs(t *testing.T, c *cluster) {
 	c.mark(t)
+	c.addUser(t)
 	address := c.address(t)
 	others := []string{"kube-controller-manager", "kube-scheduler", "kwok-controller"}
 	for _, killed := range [][]string{programs, {"etcd"}, {"kube-apiserver"}, others} {
@@ -235,6 +250,7 @@ func repairs(t *testing.T, c *cluster) {
 		c.run(t, "./cluster-up.sh")
 		c.isWhole(t)
 	}
+	c.hasUser(t)
 	// Learners delete files.
 	for _, name := range []string{"kubeconfig", "bin"} {
 		if err := os.RemoveAll(filepath.Join(c.folder, name)); err != nil {

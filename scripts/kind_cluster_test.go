@@ -41,11 +41,9 @@ func TestKindClusterIsRepaired(t *testing.T) {
 	}
 	name = strings.TrimSpace(strings.TrimPrefix(string(marker), "kind "))
 	c.mark(t)
+	c.addUser(t)
 	if got := run(t, c.env, "./cluster-up.sh"); got != (result{}) {
 		t.Errorf("on a cluster that is up: %+v, want nothing", got)
-	}
-	if got := c.run(t, "./kubectl", "config", "get-contexts", "-o", "name"); got != "workbook\n" {
-		t.Errorf("contexts %q, want workbook", got)
 	}
 	docker("$runtime stop $containers")
 	want := result{"", "The kind cluster does not answer: run make cluster.\n", 1}
@@ -55,6 +53,7 @@ func TestKindClusterIsRepaired(t *testing.T) {
 	if got := c.run(t, "./cluster-up.sh"); !strings.Contains(got, "its objects are still there") || !c.isMarked(t) {
 		t.Errorf("the stopped one is not repaired: %s", got)
 	}
+	c.hasUser(t)
 
 	docker("$runtime rm -f $containers")
 	if got := c.run(t, "./cluster-up.sh"); !strings.Contains(got, "making a new one") || c.isMarked(t) {

@@ -39,7 +39,8 @@ var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Ver
 // test ends, the CRDs of that group and their objects are removed; so are those of processes that have been killed before.
 func Config(t testing.TB, config *rest.Config) *rest.Config {
 	t.Helper()
-	own := strings.ToLower(rand.Text()[:8]) + suffix
+	unique := strings.ToLower(rand.Text()[:8])
+	own := unique + suffix
 	copied := testkit.Intercept(config, func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
 		request = request.Clone(request.Context())
 		request.URL.Path = strings.ReplaceAll(request.URL.Path, group, own)
@@ -51,6 +52,8 @@ func Config(t testing.TB, config *rest.Config) *rest.Config {
 				return nil, err
 			}
 			body = bytes.ReplaceAll(body, []byte(group), []byte(own))
+			// A short name is not in a group: with the same one, kubectl would warn the reader.
+			body = bytes.ReplaceAll(body, []byte(`"dbm"`), []byte(`"dbm-`+unique+`"`))
 			request.Body, request.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 			request.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 		}

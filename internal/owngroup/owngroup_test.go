@@ -4,7 +4,9 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 
 	"example.com/client-go-workbook/06-crd-codegen/crd"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
@@ -21,11 +23,23 @@ func TestTwoGroupsAreApart(t *testing.T) {
 		return len(testkit.Must(dynamic.NewForConfigOrDie(config).Resource(definitions).List(t.Context(), metav1.ListOptions{}))(t).Items)
 	}
 	before := count()
+	shortNames := func(config *rest.Config) []string {
+		definition := testkit.Must(dynamic.NewForConfigOrDie(config).Resource(definitions).
+			Get(t.Context(), "databasemanagers.coolops.cn", metav1.GetOptions{}))(t)
+		names, _, err := unstructured.NestedStringSlice(definition.Object, "spec", "names", "shortNames")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return names
+	}
 	t.Run("groups", func(t *testing.T) {
 		open := func() dbclient.DatabaseManagerInterface {
 			own := Config(t, config)
 			if err := crd.Install(t.Context(), own); err != nil {
 				t.Fatal(err)
+			}
+			if names := shortNames(own); len(names) != 1 || names[0] == "dbm" {
+				t.Errorf("short names %q, want one that is not the reader's dbm", names)
 			}
 			return dbclient.NewForConfigOrDie(own).DatabaseManagers(namespace)
 		}

@@ -3,6 +3,7 @@ package transcript
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -12,6 +13,13 @@ type section struct {
 	level  int // 1 for #, 2 for ##, and so on
 	next   int // the next heading's level, 0 at the end
 	blocks []block
+}
+
+// stopsAPIServer reports whether a command of the section does.
+func (s section) stopsAPIServer() bool {
+	return slices.ContainsFunc(s.blocks, func(b block) bool {
+		return slices.ContainsFunc(b.steps, func(step step) bool { return strings.HasPrefix(step.command, "scripts/apiserver.sh ") })
+	})
 }
 
 type block struct {

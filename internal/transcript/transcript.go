@@ -39,7 +39,7 @@ const nested = "README_TRANSCRIPT"
 
 // Test runs the README's console blocks, on a local cluster made for this test alone: so it shows what a reader sees
 // on a new one, whatever the reader has on theirs. With CLUSTER=kind the blocks run on the workbook's kind cluster, one
-// README after the other. Without the workbook's cluster, it skips.
+// README after the other, without the sections that stop the API server. Without the workbook's cluster, it skips.
 //
 // On kind, a README cleans up behind itself, but not if it fails halfway. What it may leave, undo takes away: shell
 // commands, which run first and last, and may fail.
@@ -49,7 +49,8 @@ func Test(t *testing.T, readme string, undo ...string) {
 		t.Skip("this is the README's own command")
 	}
 	testcluster.Config(t)
-	if os.Getenv("CLUSTER") == "kind" {
+	onKind := os.Getenv("CLUSTER") == "kind"
+	if onKind {
 		testcluster.LockSamples(t)
 	} else {
 		t.Setenv("CLUSTER_DIR", testcluster.Start(t).Folder())
@@ -99,6 +100,9 @@ func Test(t *testing.T, readme string, undo ...string) {
 			continue
 		}
 		t.Run(s.title, func(t *testing.T) {
+			if onKind && s.stopsAPIServer() {
+				t.Skip("stops the API server, which is a process of its own on the local cluster only")
+			}
 			if err := p.play(s); err != nil {
 				t.Error(err)
 			}

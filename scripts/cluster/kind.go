@@ -208,7 +208,7 @@ func (c *cluster) kindFinish(ctx context.Context, provider *kind.Provider, docke
 	if err := until(ctx, "the nodes to be ready", api.takesPods); err != nil {
 		return err
 	}
-	return c.write("kubeconfig", api.kubeconfig())
+	return c.writeKubeconfig(api)
 }
 
 // kindKubectl takes the node's kubectl, where it runs on this machine, too; else it builds one, which takes minutes.

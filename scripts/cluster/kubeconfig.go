@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -47,16 +48,19 @@ func (c *cluster) api() (*api, error) {
 	return parseKubeconfig(data)
 }
 
-// parseKubeconfig reads the kubeconfig of a cluster that kind has made, or that kubeconfig has printed.
+// parseKubeconfig reads the kubeconfig of a cluster that kind has made, with one cluster and one user, or one of the workbook,
+// to which readers have added others.
 func parseKubeconfig(data []byte) (*api, error) {
 	var file struct {
 		Clusters []struct {
+			Name    string
 			Cluster struct {
 				Server string
 				CA     string `yaml:"certificate-authority-data"`
 			}
 		}
 		Users []struct {
+			Name string
 			User struct {
 				Cert string `yaml:"client-certificate-data"`
 				Key  string `yaml:"client-key-data"`
@@ -66,19 +70,29 @@ func parseKubeconfig(data []byte) (*api, error) {
 	if err := yaml.Unmarshal(data, &file); err != nil {
 		return nil, err
 	}
-	if len(file.Clusters) != 1 || len(file.Users) != 1 {
-		return nil, errors.New("the kubeconfig does not have one cluster and one user")
+	var a api
+	encoded := map[*[]byte]string{}
+	for _, c := range file.Clusters {
+		if len(file.Clusters) == 1 || c.Name == "workbook" {
+			a.Server, encoded[&a.CA] = c.Cluster.Server, c.Cluster.CA
+		}
 	}
-	a := &api{Server: file.Clusters[0].Cluster.Server}
-	user := file.Users[0].User
-	for text, to := range map[string]*[]byte{file.Clusters[0].Cluster.CA: &a.CA, user.Cert: &a.Cert, user.Key: &a.Key} {
+	for _, u := range file.Users {
+		if len(file.Users) == 1 || u.Name == "workbook" {
+			encoded[&a.Cert], encoded[&a.Key] = u.User.Cert, u.User.Key
+		}
+	}
+	if len(encoded) != 3 {
+		return nil, errors.New("the kubeconfig has no cluster and user with the name workbook")
+	}
+	for to, text := range encoded {
 		var err error
 		*to, err = base64.StdEncoding.DecodeString(text)
 		if err != nil {
 			return nil, err
 		}
 	}
-	return a, a.connect()
+	return &a, a.connect()
 }
 
 // kubeconfig returns a kubeconfig with one context, named workbook, and the keys in it.
@@ -103,6 +117,17 @@ users:
     client-certificate-data: %s
     client-key-data: %s
 `, a.Server, text(a.CA), text(a.Cert), text(a.Key))
+}
+
+// writeKubeconfig writes the kubeconfig, unless it is right as it is: a reader may have added users and contexts to it.
+func (c *cluster) writeKubeconfig(a *api) error {
+	data, err := os.ReadFile(filepath.Join(c.folder, "kubeconfig"))
+	if err == nil {
+		if old, err := parseKubeconfig(data); err == nil && bytes.Equal(old.kubeconfig(), a.kubeconfig()) {
+			return nil
+		}
+	}
+	return c.write("kubeconfig", a.kubeconfig())
 }
 
 // connect prepares the client. It is net/http's: client-go takes minutes to compile, and this must start at once.

@@ -262,5 +262,5 @@ func (l local) finish(ctx context.Context, p programs, before snapshot) error {
 			return err
 		}
 	}
-	return l.write("kubeconfig", api.kubeconfig())
+	return l.cluster.writeKubeconfig(api)
 }
