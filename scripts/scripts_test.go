@@ -339,11 +339,11 @@ func TestMakeTestRunsEverythingAnew(t *testing.T) {
 		got := run(t, env, filepath.Join(root, "scripts", "test.sh"), "local")
 		return got.stderr + got.stdout
 	}
-	if got, want := test(), "test -race -count=1 -timeout 40m PACKAGE\n"; got != want {
+	if got, want := test(), "test -race -p 4 -count=1 -timeout 40m PACKAGE\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	want := "There is no C compiler: the tests run without the race detector (make doctor says how to get one).\n" +
-		"test -count=1 -timeout 40m PACKAGE\n"
+		"test -p 4 -count=1 -timeout 40m PACKAGE\n"
 	if got := test("CC_OF_GO=none"); got != want {
 		t.Errorf("without a compiler: got %q, want %q", got, want)
 	}

@@ -1,6 +1,7 @@
 package testkit
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"slices"
@@ -85,10 +86,10 @@ func (p *Process) Await(t testing.TB, pattern string) string {
 	return p.Out.await(t, pattern, p.ended)
 }
 
-// Signal sends a signal to the process.
+// Signal sends a signal to the process, unless it has ended.
 func (p *Process) Signal(t testing.TB, signal os.Signal) {
 	t.Helper()
-	if err := p.Process.Signal(signal); err != nil {
+	if err := p.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		t.Fatal(err)
 	}
 }
