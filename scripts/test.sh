@@ -15,8 +15,8 @@ fi
 "$scripts/cluster-up.sh" || exit 1
 state=$CLUSTER_DIR
 [ "$CLUSTER" = local ] || load_pod_images
-# The reader's own clusters are none of the tests' business.
-unset KUBECONFIG
+# The reader's own clusters are none of the tests' business, and NODES is not for the clusters that tests make for themselves.
+unset KUBECONFIG NODES
 export KUBE_CACHE_MUTATION_DETECTOR=true REQUIRE_CLUSTER=1
 # The race detector is C code that go links in.
 compiler=$(go env CC)
