@@ -42,7 +42,8 @@ func IdleContainers(t testing.TB, config *rest.Config, namespace string) {
 			WithMutations(admissionregistrationv1ac.Mutation().
 				WithPatchType(admissionregistrationv1.PatchTypeJSONPatch).
 				WithJSONPatch(admissionregistrationv1ac.JSONPatch().WithExpression(`[JSONPatch{op: "replace", path: "/spec/containers",
-					value: object.spec.containers.map(c, Object.spec.containers{name: c.name, image: "`+idleImage+`"})}]`)))), options))(t)
+					value: object.spec.containers.map(c, Object.spec.containers{
+						name: c.name, image: "`+idleImage+`", ?securityContext: c.?securityContext})}]`)))), options))(t)
 	testkit.Must(policies.MutatingAdmissionPolicyBindings().Apply(t.Context(),
 		admissionregistrationv1ac.MutatingAdmissionPolicyBinding(idlePolicy).
 			WithSpec(admissionregistrationv1ac.MutatingAdmissionPolicyBindingSpec().WithPolicyName(idlePolicy)), options))(t)

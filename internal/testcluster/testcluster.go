@@ -42,7 +42,7 @@ const workbookContext = "workbook"
 var errNoCluster = errors.New("no cluster: `make cluster` starts one")
 
 // Config returns the configuration of the cluster that tests share, without a limit on the client's side.
-// It skips the test if there is none, or none that answers within 2 seconds.
+// It skips the test if there is none, or none that answers within 2 seconds; with REQUIRE_CLUSTER, it fails after a minute.
 func Config(t testing.TB) *rest.Config {
 	t.Helper()
 	return restConfig(t, shared(t))
@@ -112,7 +112,7 @@ func Namespace(t testing.TB, config *rest.Config) string {
 	})
 
 	// A controller adds the default ServiceAccount a moment later; until then admission refuses every pod.
-	err = wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
+	err = wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
 		_, err := client.ServiceAccounts(namespace.Name).Get(ctx, "default", metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return false, nil
@@ -190,6 +190,9 @@ func find() (*clientcmdapi.Config, error) {
 		return nil, err
 	}
 	config.Timeout = 2 * time.Second
+	if os.Getenv("REQUIRE_CLUSTER") != "" {
+		config.Timeout = time.Minute // it is there, but the machine may be busy
+	}
 	client, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
 		return nil, err
