@@ -171,7 +171,8 @@ func printed(outputs ...*output) []string {
 	for _, o := range outputs {
 		for line := range strings.Lines(o.String()) {
 			line = strings.TrimRight(line, "\r\n")
-			if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "SIGQUIT") || strings.HasPrefix(line, "=====") {
+			if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "SIGQUIT") || strings.HasPrefix(line, "=====") ||
+				strings.HasPrefix(line, "--- FAIL: TestExercise") {
 				break // a trace follows
 			}
 			switch {

@@ -71,6 +71,8 @@ var exercise = grade.Exercise[answer]{
 		s.patch(`{"spec":{"selector":{"app":"somebody"}}}`)
 		ensure("somebody has changed the selector")
 		quiet("its own repair")
+		s.patch(`{"spec":{"selector":{"also":"this"}}}`) // the selector selects no pod now
+		ensure("somebody has added a label to the selector")
 		s.patch(`{"metadata":{"labels":{"workbook/database":null}}}`)
 		ensure("somebody has removed the label workbook/database")
 		s.app += "b"

@@ -45,7 +45,7 @@ var exercise = grade.Exercise[answer]{
 	},
 	Grade: func(t *grade.T, newSync answer) {
 		name := fmt.Sprintf("orders-%d", t.Rand.IntN(1000))
-		orders, billing := newConfigMap(name), newConfigMap(name+"-billing")
+		orders, billing, elsewhere := newConfigMap("databases", name), newConfigMap("databases", name+"-billing"), newConfigMap("shop", name)
 		wrong, worse := invalid(fmt.Sprint("mistake ", t.Rand.IntN(1000))), invalid(fmt.Sprint("mistake ", 1000+t.Rand.IntN(1000)))
 		conflict := apierrors.NewConflict(corev1.Resource("services"), name, errors.New("it has changed"))
 		down := fmt.Errorf("the server is down: %d", t.Rand.IntN(1000))
@@ -65,6 +65,7 @@ var exercise = grade.Exercise[answer]{
 			{"a conflict meanwhile", orders, false, conflict, ""},
 			{"the same mistake after the conflict", orders, false, wrong, ""},
 			{"the same mistake in another ConfigMap", billing, false, wrong, "Warning Invalid"},
+			{"the same mistake in another namespace", elsewhere, false, wrong, "Warning Invalid"},
 			{"the mistake in the first one, still", orders, false, wrong, ""},
 			{"another mistake", orders, false, worse, "Warning Invalid"},
 			{"a success", orders, false, nil, ""},
@@ -82,7 +83,7 @@ var exercise = grade.Exercise[answer]{
 					got = "none"
 				}
 				t.Reject(fmt.Sprintf("%s, after %s", want, s.what), "recorded: "+got,
-					`the table of the task; the section "See it" of the chapter, "It repairs drift"`)
+					"the table of the task, and what you remember of each ConfigMap")
 			}
 			if about, err := apimeta.Accessor(recorder.about); err == nil && about.GetUID() != s.configMap.UID {
 				t.Reject("the Event is about ConfigMap "+s.configMap.Name, "it is about "+about.GetName(), "EventRecorder.Event")
@@ -108,8 +109,9 @@ type script struct {
 	event     string
 }
 
-func newConfigMap(name string) *corev1.ConfigMap {
-	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "databases", Name: name, UID: types.UID("uid-of-" + name)}}
+func newConfigMap(namespace, name string) *corev1.ConfigMap {
+	uid := types.UID("uid-of-" + namespace + "-" + name)
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: uid}}
 }
 
 func invalid(mistake string) error {

@@ -3,6 +3,7 @@ package exercise
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"testing"
 
@@ -16,6 +17,7 @@ import (
 	addswhiledeleting "example.com/client-go-workbook/05-controller/exercises/08-finalizer/attempts/adds-while-deleting"
 	createsfirst "example.com/client-go-workbook/05-controller/exercises/08-finalizer/attempts/creates-first"
 	ignorestheerror "example.com/client-go-workbook/05-controller/exercises/08-finalizer/attempts/ignores-the-error"
+	patchesthewholelist "example.com/client-go-workbook/05-controller/exercises/08-finalizer/attempts/patches-the-whole-list"
 	removesallfinalizers "example.com/client-go-workbook/05-controller/exercises/08-finalizer/attempts/removes-all-finalizers"
 	removesthefinalizerfirst "example.com/client-go-workbook/05-controller/exercises/08-finalizer/attempts/removes-the-finalizer-first"
 	solution "example.com/client-go-workbook/05-controller/exercises/08-finalizer/solution"
@@ -40,18 +42,31 @@ var exercise = grade.Exercise[answer]{
 		{Name: "creates the bucket first", Answer: createsfirst.Sync, Says: "before the bucket is created"},
 		{Name: "removes the finalizer first", Answer: removesthefinalizerfirst.Sync, Says: "while the bucket is being removed"},
 		{Name: "ignores the error", Answer: ignorestheerror.Sync, Says: "it returns: <nil>"},
+		{Name: "patches the whole list", Answer: patchesthewholelist.Sync, Says: "added between your read and your write"},
 		{Name: "removes all finalizers", Answer: removesallfinalizers.Sync, Says: "finalizer of somebody else"},
 		{Name: "adds while deleting", Answer: addswhiledeleting.Sync, Says: "no new finalizers can be added"},
 	},
 	Grade: func(t *grade.T, sync answer) {
 		config := testcluster.Config(t)
 		g := &grader{
-			T:          t,
-			configMaps: typedcorev1.NewForConfigOrDie(config).ConfigMaps(testcluster.Namespace(t, config)),
-			name:       fmt.Sprintf("orders-%d", t.Rand.IntN(1000)),
-			sync:       sync,
-			buckets:    map[string]bool{},
+			T:       t,
+			name:    fmt.Sprintf("orders-%d", t.Rand.IntN(1000)),
+			sync:    sync,
+			buckets: map[string]bool{},
 		}
+
+		race := true // while the answer's first write is on its way, somebody adds another finalizer
+		raced := testkit.Intercept(config, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+			if race && r.Method != http.MethodGet {
+				race = false
+				g.patch(g.name, fmt.Sprintf(`[{"op":"add","path":"/metadata/finalizers/-","value":%q}]`, late))
+				g.foreign = append(g.foreign, late)
+			}
+			return next.RoundTrip(r)
+		})
+		namespace := testcluster.Namespace(t, config)
+		g.configMaps = typedcorev1.NewForConfigOrDie(config).ConfigMaps(namespace)
+		g.learners = typedcorev1.NewForConfigOrDie(raced).ConfigMaps(namespace)
 
 		g.create(g.name)
 		g.fails = true
@@ -92,19 +107,23 @@ var exercise = grade.Exercise[answer]{
 	},
 }
 
-// others is the finalizer of somebody else.
-const others = "example.com/others"
+// others and late are the finalizers of somebody else.
+const (
+	others = "example.com/others"
+	late   = "example.com/late"
+)
 
 type grader struct {
 	*grade.T
 	configMaps typedcorev1.ConfigMapInterface
+	learners   typedcorev1.ConfigMapInterface
 	name       string
 	sync       answer
 	buckets    map[string]bool
-	fails      bool   // create and remove fail
-	called     bool   // one of them was called
-	released   bool   // somebody else has removed its finalizer
-	expected   string // what was expected when create or remove was called too early or too late
+	foreign    []string // the finalizers of somebody else that the ConfigMap has
+	fails      bool     // create and remove fail
+	called     bool     // one of them was called
+	expected   string   // what was expected when create or remove was called too early or too late
 	seen       string
 }
 
@@ -142,10 +161,10 @@ func (g *grader) set(bucket string, there bool) error {
 // expect calls Sync, which must return an error or must not.
 func (g *grader) expect(when string, wantError bool) {
 	g.Doing("Sync is called, when %s", when)
-	err := g.sync(g.Context(), g.configMaps, g.name, g.createBucket, g.removeBucket)
+	err := g.sync(g.Context(), g.learners, g.name, g.createBucket, g.removeBucket)
 	if configMap := g.configMap(); err == nil && !g.called && configMap != nil && configMap.DeletionTimestamp == nil {
 		// It may have added the finalizer only: the event of this update brings the next sync.
-		err = g.sync(g.Context(), g.configMaps, g.name, g.createBucket, g.removeBucket)
+		err = g.sync(g.Context(), g.learners, g.name, g.createBucket, g.removeBucket)
 	}
 	g.called = false
 	if g.expected != "" {
@@ -155,8 +174,16 @@ func (g *grader) expect(when string, wantError bool) {
 		expected := map[bool]string{true: "an error", false: "nil"}[wantError]
 		g.Reject(fmt.Sprintf("Sync returns %s when %s", expected, when), fmt.Sprintf("it returns: %v", err), "ObjectMeta.DeletionTimestamp")
 	}
-	if configMap := g.configMap(); !g.released && (configMap == nil || !slices.Contains(configMap.Finalizers, others)) {
-		g.Reject("the finalizer of somebody else stays, when "+when, g.finalizers(), "ObjectMeta.Finalizers is a list")
+	configMap := g.configMap()
+	for _, finalizer := range g.foreign {
+		switch {
+		case configMap != nil && slices.Contains(configMap.Finalizers, finalizer):
+		case finalizer == late:
+			g.Reject("the finalizer of somebody else stays, which was added between your read and your write", g.finalizers(),
+				"ObjectMeta.ResourceVersion, in an update or in a patch")
+		default:
+			g.Reject("the finalizer of somebody else stays, when "+when, g.finalizers(), "ObjectMeta.Finalizers is a list")
+		}
 	}
 }
 
@@ -172,7 +199,7 @@ func (g *grader) configMap() *corev1.ConfigMap {
 // ours returns the finalizers that are not somebody else's.
 func (g *grader) ours() []string {
 	if configMap := g.configMap(); configMap != nil {
-		return slices.DeleteFunc(configMap.Finalizers, func(f string) bool { return f == others })
+		return slices.DeleteFunc(configMap.Finalizers, func(f string) bool { return f == others || f == late })
 	}
 	return nil
 }
@@ -185,7 +212,7 @@ func (g *grader) finalizers() string {
 }
 
 func (g *grader) create(name string) {
-	g.released = false
+	g.foreign = []string{others}
 	testkit.Must(g.configMaps.Create(g.Context(), &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Finalizers: []string{others}},
 	}, metav1.CreateOptions{}))(g)
@@ -201,10 +228,13 @@ func (g *grader) delete(name string) {
 	}
 }
 
-// release removes the finalizer of somebody else, and with it the ConfigMap.
+// release removes the finalizers of somebody else, and with them the ConfigMap.
 func (g *grader) release(name string) {
-	g.released = true
-	patch := `[{"op":"remove","path":"/metadata/finalizers/0"}]`
+	g.foreign = nil
+	g.patch(name, `[{"op":"remove","path":"/metadata/finalizers"}]`)
+}
+
+func (g *grader) patch(name, patch string) {
 	testkit.Must(g.configMaps.Patch(g.Context(), name, types.JSONPatchType, []byte(patch), metav1.PatchOptions{}))(g)
 }
 

@@ -15,6 +15,7 @@ import (
 
 	another "example.com/client-go-workbook/05-controller/exercises/10-leader/another"
 	exits "example.com/client-go-workbook/05-controller/exercises/10-leader/attempts/exits"
+	forgetsalatestart "example.com/client-go-workbook/05-controller/exercises/10-leader/attempts/forgets-a-late-start"
 	letstheleaserunout "example.com/client-go-workbook/05-controller/exercises/10-leader/attempts/lets-the-lease-run-out"
 	neverreleases "example.com/client-go-workbook/05-controller/exercises/10-leader/attempts/never-releases"
 	releaseswhatitlost "example.com/client-go-workbook/05-controller/exercises/10-leader/attempts/releases-what-it-lost"
@@ -32,6 +33,7 @@ var exercise = grade.Exercise[answer]{
 	Accepted: []answer{solution.Lead, another.Lead},
 	Rejected: []grade.Rejected[answer]{
 		{Name: "exits", Answer: exits.Lead, Says: "the program has ended by itself"},
+		{Name: "forgets a late start", Answer: forgetsalatestart.Lead, Says: "ends while the Lease is being acquired"},
 		{Name: "never releases", Answer: neverreleases.Lead, Says: "soon after the first has ended"},
 		{Name: "gives work the caller's context", Answer: workwiththecallerscontext.Lead, Says: "when the Lease cannot be renewed"},
 		{Name: "lets the Lease run out", Answer: letstheleaserunout.Lead, Says: "works while"},
@@ -40,6 +42,22 @@ var exercise = grade.Exercise[answer]{
 	Grade: func(t *grade.T, lead answer) {
 		needs := time.Duration(20+t.Rand.IntN(40)) * time.Second // longer than a Lease lasts
 		t.Bubble(func(t *grade.T) {
+			away := start(t, &lease{away: true}, lead, "olga", time.Second)
+			time.Sleep(time.Minute)
+			away.cancel()
+			await(t, away.lease, away.returned, time.Minute, "Lead returns when ctx ends and the server does not answer", notCalled)
+			away.check(t, false)
+
+			late := start(t, &lease{endsAtOnce: true}, lead, "emil", time.Second)
+			const lateEnd = "Lead returns when ctx ends while the Lease is being acquired"
+			await(t, late.lease, late.returned, time.Minute, lateEnd, notCalled)
+			late.check(t, false)
+			time.Sleep(time.Minute)
+			if late.lease.isBegun("emil") && !late.begunInTime {
+				t.Reject("work is not called after Lead has returned, also if ctx ends while the Lease is being acquired", "it is called",
+					"OnStartedLeading runs in a goroutine of its own, which may begin late")
+			}
+
 			l := &lease{}
 			first := start(t, l, lead, "anna", needs)
 			await(t, l, first.works, time.Minute, "work is called in the only process", "OnStartedLeading")
@@ -48,7 +66,7 @@ var exercise = grade.Exercise[answer]{
 			time.Sleep(time.Minute)
 
 			third.cancel()
-			await(t, l, third.returned, time.Minute, "Lead returns when ctx ends, also if it never led", "LeaderElector.Run")
+			await(t, l, third.returned, time.Minute, "Lead returns when ctx ends, also if it never led", notCalled)
 			third.check(t, false)
 
 			first.cancel()
@@ -72,9 +90,14 @@ var exercise = grade.Exercise[answer]{
 	},
 }
 
+// notCalled is where to look if Lead does not return without having led.
+const notCalled = "who ends the context of LeaderElector.Run when work was never called?"
+
 // process is one of those that want to lead.
 type process struct {
 	name                   string
+	lease                  *lease
+	begunInTime            bool // work was called before Lead returned
 	cancel                 context.CancelFunc
 	works, asked, returned chan struct{} // closed when work is called, when its context ends, and when Lead has returned
 	err                    error         // of Lead
@@ -83,11 +106,11 @@ type process struct {
 // start calls Lead. Its work takes some more time when its context has ended.
 func start(t *grade.T, l *lease, lead answer, name string, needs time.Duration) *process {
 	ctx, cancel := context.WithCancel(t.Context())
-	p := &process{name: name, cancel: cancel, works: make(chan struct{}), asked: make(chan struct{}), returned: make(chan struct{})}
+	p := &process{name: name, lease: l, cancel: cancel, works: make(chan struct{}), asked: make(chan struct{}), returned: make(chan struct{})}
 	t.Cleanup(cancel)
 	go func() {
 		defer close(p.returned)
-		p.err = lead(ctx, &lock{lease: l, name: name}, func(ctx context.Context) {
+		p.err = lead(ctx, &lock{lease: l, name: name, cancel: cancel}, func(ctx context.Context) {
 			if !l.begin(name) {
 				return
 			}
@@ -100,6 +123,7 @@ func start(t *grade.T, l *lease, lead answer, name string, needs time.Duration) 
 		if l.isWorking(name) {
 			l.wrong("Lead returns after work has", "it returns while work still runs", "OnStartedLeading runs in a goroutine of its own")
 		}
+		p.begunInTime = l.isBegun(name)
 	}()
 	return p
 }
@@ -120,7 +144,7 @@ func await(t *grade.T, l *lease, happens chan struct{}, within time.Duration, ex
 	select {
 	case <-happens:
 	case <-time.After(within):
-		t.Reject(expected, fmt.Sprintf("it has not happened after %s", within), look)
+		t.Reject(expected, fmt.Sprintf("it has not happened after %s on the grader's clock", within), look)
 	}
 	l.mu.Lock()
 	problem := l.problem
@@ -135,10 +159,13 @@ type lease struct {
 	mu      sync.Mutex
 	record  *resourcelock.LeaderElectionRecord
 	version int
-	broken  string          // whose renewals fail
-	working string          // whose work runs
-	began   map[string]bool // whose work has been called
-	problem [3]string       // expected, seen, look: the first that was wrong
+	broken  string // whose renewals fail
+	away    bool   // the server does not answer
+	// endsAtOnce ends the context of a process while it acquires the Lease.
+	endsAtOnce bool
+	working    string          // whose work runs
+	began      map[string]bool // whose work has been called
+	problem    [3]string       // expected, seen, look: the first that was wrong
 }
 
 func (l *lease) wrong(expected, seen, look string) {
@@ -187,6 +214,12 @@ func (l *lease) isWorking(name string) bool {
 	return l.working == name
 }
 
+func (l *lease) isBegun(name string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.began[name]
+}
+
 // breakRenewals lets the renewals of a process fail. A release still succeeds, as if the server had just come back.
 func (l *lease) breakRenewals(name string) {
 	l.mu.Lock()
@@ -194,10 +227,13 @@ func (l *lease) breakRenewals(name string) {
 	l.broken = name
 }
 
+var errNoAnswer = errors.New("the server does not answer")
+
 // lock is a process's access to the lease.
 type lock struct {
 	*lease
 	name    string
+	cancel  context.CancelFunc
 	version int // that it has read or written last
 }
 
@@ -208,6 +244,9 @@ func (l *lock) RecordEvent(string) {}
 func (l *lock) Get(context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.away {
+		return nil, nil, errNoAnswer
+	}
 	if l.record == nil {
 		return nil, nil, apierrors.NewNotFound(coordinationv1.Resource("leases"), "leader")
 	}
@@ -220,8 +259,14 @@ func (l *lock) Get(context.Context) (*resourcelock.LeaderElectionRecord, []byte,
 func (l *lock) Create(_ context.Context, record resourcelock.LeaderElectionRecord) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.away {
+		return errNoAnswer
+	}
 	if l.record != nil {
 		return apierrors.NewAlreadyExists(coordinationv1.Resource("leases"), "leader")
+	}
+	if l.endsAtOnce {
+		l.cancel()
 	}
 	l.set(record)
 	return nil
@@ -232,16 +277,24 @@ func (l *lock) Update(_ context.Context, record resourcelock.LeaderElectionRecor
 	defer l.mu.Unlock()
 	switch {
 	case l.broken == l.name && record.HolderIdentity != "":
-		return errors.New("the server does not answer")
+		return errNoAnswer
 	case l.version != l.lease.version:
 		return apierrors.NewConflict(coordinationv1.Resource("leases"), "leader", errors.New("the Lease has changed"))
 	case record.HolderIdentity == "" && l.working == l.name:
 		l.wrongLocked("the Lease is released after work has returned",
-			fmt.Sprintf("it is released while the work of %s still runs", l.name),
+			fmt.Sprintf("it is released while the work of %s still runs%s", l.name, l.lostBy(l.name)),
 			`when does LeaderElector release? the section "Why" of the chapter, "First the workers, then the Lease"`)
 	}
 	l.set(record)
 	return nil
+}
+
+// lostBy is why the work of a process has to end, if that is not its context.
+func (l *lease) lostBy(name string) string {
+	if l.broken == name {
+		return ", which has to end because the Lease could not be renewed"
+	}
+	return ""
 }
 
 func (l *lock) set(record resourcelock.LeaderElectionRecord) {

@@ -119,6 +119,8 @@ func gradeRules(t *grade.T, rules answer) {
 				look = "a rule with oldSelf in it is checked on updates only"
 			}
 			t.Reject(what+" is rejected "+when, "the API server has accepted it", look)
+		case !test.accepted && strings.Contains(err.Error(), "no such key"):
+			t.Reject(what+" is rejected "+when+" with the message of your rule", firstLine(err.Error()), lookAt(err))
 		}
 	}
 }

@@ -61,13 +61,13 @@ func gradeField(t *grade.T, cache any) {
 	}
 	if err != nil {
 		problem, _, _ := strings.Cut(stderr.String(), "\n")
-		t.Reject("controller-gen prints a CRD", regexp.MustCompile(`^\S*/`).ReplaceAllString(problem, ""),
+		t.Reject("controller-gen prints a CRD", regexp.MustCompile(`^.*/exercise\.go:`).ReplaceAllString(problem, "exercise.go:"),
 			"the line that it names; go tool controller-gen crd -ww lists all markers")
 	}
 	config := owngroup.Config(t, testcluster.Config(t))
 	t.Doing("the API server serves the CRD")
 	if err := crd.InstallManifest(t.Context(), config, manifest); apierrors.IsInvalid(err) {
-		t.Reject("the API server accepts the CRD", err.Error(), "the markers")
+		t.Reject("the API server accepts the CRD", err.Error(), "the markers; +listType for a list without duplicates")
 	} else if err != nil {
 		t.Fatal(err)
 	}

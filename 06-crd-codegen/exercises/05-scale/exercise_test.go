@@ -19,6 +19,7 @@ import (
 	dot "example.com/client-go-workbook/06-crd-codegen/exercises/05-scale/attempts/dot"
 	json "example.com/client-go-workbook/06-crd-codegen/exercises/05-scale/attempts/json"
 	missing "example.com/client-go-workbook/06-crd-codegen/exercises/05-scale/attempts/missing"
+	order "example.com/client-go-workbook/06-crd-codegen/exercises/05-scale/attempts/order"
 	selector "example.com/client-go-workbook/06-crd-codegen/exercises/05-scale/attempts/selector"
 	solution "example.com/client-go-workbook/06-crd-codegen/exercises/05-scale/solution"
 	starter "example.com/client-go-workbook/06-crd-codegen/exercises/05-scale/starter"
@@ -48,6 +49,8 @@ var exercise = grade.Exercise[answer]{
 			Answer: answer{selector.SpecReplicasPath, selector.StatusReplicasPath, selector.LabelSelectorPath, selector.Selector}},
 		{Name: "a selector in JSON", Says: "is a label selector",
 			Answer: answer{json.SpecReplicasPath, json.StatusReplicasPath, json.LabelSelectorPath, json.Selector}},
+		{Name: "the order of the map", Says: "the same labels always give the same text",
+			Answer: answer{order.SpecReplicasPath, order.StatusReplicasPath, order.LabelSelectorPath, order.Selector}},
 		{Name: "no path to the selector", Says: "the selector of scale is empty",
 			Answer: answer{missing.SpecReplicasPath, missing.StatusReplicasPath, missing.LabelSelectorPath, missing.Selector}},
 	},
@@ -74,13 +77,14 @@ func gradeScale(t *grade.T, a answer) {
 		fmt.Sprintf("app-%d", t.Rand.IntN(1000)):  fmt.Sprintf("cache-%d", t.Rand.IntN(1000)),
 		fmt.Sprintf("tier-%d", t.Rand.IntN(1000)): fmt.Sprintf("data-%d", t.Rand.IntN(1000)),
 	}
+	text := a.selector(maps.Clone(podLabels))
 	desired, running := 2+t.Rand.Int64N(20), 1+t.Rand.Int64N(20)
 	cache := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "coolops.cn/v1", "kind": "Cache", "metadata": map[string]any{"name": "c"},
 		"spec": map[string]any{"size": map[string]any{"shards": desired}},
 	}}
 	cache = testkit.Must(caches.Create(t.Context(), cache, metav1.CreateOptions{}))(t)
-	cache.Object["status"] = map[string]any{"pods": map[string]any{"running": running, "selector": a.selector(maps.Clone(podLabels))}}
+	cache.Object["status"] = map[string]any{"pods": map[string]any{"running": running, "selector": text}}
 	if _, err := caches.UpdateStatus(t.Context(), cache, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -97,6 +101,12 @@ func gradeScale(t *grade.T, a answer) {
 		t.Reject(fmt.Sprintf("scale has status.replicas %d, the pods that run", running), fmt.Sprintf("%d", got), "StatusReplicasPath")
 	}
 	selects(t, scale, podLabels)
+	for range 20 {
+		if again := a.selector(maps.Clone(podLabels)); again != text {
+			t.Reject("the same labels always give the same text", text+", and then "+again,
+				"the order of a map; a status whose text changes is written again and again")
+		}
+	}
 
 	desired += 1 + t.Rand.Int64N(5)
 	if err := unstructured.SetNestedField(scale.Object, desired, "spec", "replicas"); err != nil {

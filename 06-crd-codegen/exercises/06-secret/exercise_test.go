@@ -16,6 +16,7 @@ import (
 	"k8s.io/klog/v2/textlogger"
 
 	another "example.com/client-go-workbook/06-crd-codegen/exercises/06-secret/another"
+	background "example.com/client-go-workbook/06-crd-codegen/exercises/06-secret/attempts/background"
 	bodies "example.com/client-go-workbook/06-crd-codegen/exercises/06-secret/attempts/bodies"
 	line "example.com/client-go-workbook/06-crd-codegen/exercises/06-secret/attempts/line"
 	silent "example.com/client-go-workbook/06-crd-codegen/exercises/06-secret/attempts/silent"
@@ -35,6 +36,7 @@ var exercise = grade.Exercise[answer]{
 	Accepted: []answer{solution.CreatePassword, another.CreatePassword},
 	Rejected: []grade.Rejected[answer]{
 		{Name: "only its own line is clean", Answer: line.CreatePassword, Says: "Request Body"},
+		{Name: "another context for the client", Answer: background.CreatePassword, Says: "Request Body"},
 		{Name: "a line for debugging", Answer: bodies.CreatePassword, Says: "The Secret"},
 		{Name: "the object in the error", Answer: wrapped.CreatePassword, Says: "the returned error"},
 		{Name: "logs nothing at all", Answer: silent.CreatePassword, Says: "no line has it"},
@@ -54,7 +56,8 @@ func gradeLog(t *grade.T, createPassword answer) {
 	for _, exists := range []bool{false, true} {
 		var log testkit.Buffer
 		logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log), textlogger.Verbosity(10)))
-		klog.SetLogger(logger) // for an answer that does not take the context's
+		// For an answer that does not take the context's. As a contextual logger, it decides about the verbosity itself.
+		klog.SetLoggerWithOptions(logger, klog.ContextualLogger(true))
 		t.Doing("CreatePassword to return (the Secret exists: %t)", exists)
 		err := createPassword(klog.NewContext(t.Context(), logger), secrets, name, password)
 		switch {

@@ -65,7 +65,7 @@ func gradeRetain(t *grade.T, release answer) {
 		Spec: dbv1alpha1.DatabaseManagerSpec{Dbtype: dbv1alpha1.MySQL, DeploymentName: "db",
 			DeletionPolicy: dbv1alpha1.DeletionPolicyRetain},
 	}, metav1.CreateOptions{}))(t)
-	configMap := testkit.Must(core.ConfigMaps(namespace).Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "team"}},
+	configMap := testkit.Must(core.ConfigMaps(namespace).Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "db"}},
 		metav1.CreateOptions{}))(t)
 	team := metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: configMap.Name, UID: configMap.UID}
 	var names []string

@@ -8,7 +8,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 

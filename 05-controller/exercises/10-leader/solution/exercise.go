@@ -34,9 +34,10 @@ func Lead(ctx context.Context, lock resourcelock.Interface, work func(ctx contex
 	electing, stopElecting := context.WithCancel(context.WithoutCancel(ctx))
 	var group sync.WaitGroup
 	group.Go(func() { elector.Run(electing) })
-	lost := false
+	led, lost := false, false
 	select {
 	case leading := <-elected:
+		led = true
 		working, cancel := context.WithCancel(leading) // ends when the Lease is lost
 		defer cancel()
 		defer context.AfterFunc(ctx, cancel)() // and when ctx ends
@@ -49,7 +50,11 @@ func Lead(ctx context.Context, lock resourcelock.Interface, work func(ctx contex
 	if lost {
 		return errors.New("the Lease could not be renewed in time")
 	}
-	return release(context.WithoutCancel(ctx), lock)
+	err = release(context.WithoutCancel(ctx), lock)
+	if !led {
+		return nil // the Lease may have been acquired just now, or there is none yet
+	}
+	return err
 }
 
 // release gives the Lease up, if this process holds it, so that the next one need not wait until it has run out.
