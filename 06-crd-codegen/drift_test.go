@@ -232,6 +232,9 @@ func state(object *unstructured.Unstructured) map[string]any {
 	metadata := map[string]any{"labels": object.GetLabels(), "owners": object.GetOwnerReferences()}
 	delete(object.Object, "status")
 	object.Object["metadata"] = metadata
+	if object.GetKind() == "PersistentVolumeClaim" { // on kind, it is bound when the first pod uses it
+		unstructured.RemoveNestedField(object.Object, "spec", "volumeName")
+	}
 	return object.Object
 }
 
