@@ -45,7 +45,8 @@ var exercise = grade.Exercise[answer]{
 	},
 	Grade: func(t *grade.T, newSync answer) {
 		name := fmt.Sprintf("orders-%d", t.Rand.IntN(1000))
-		orders, billing, elsewhere := newConfigMap("databases", name), newConfigMap("databases", name+"-billing"), newConfigMap("shop", name)
+		orders, billing := newConfigMap("databases", name), newConfigMap("databases", name+"-billing")
+		elsewhere := newConfigMap("shop", name)
 		wrong, worse := invalid(fmt.Sprint("mistake ", t.Rand.IntN(1000))), invalid(fmt.Sprint("mistake ", 1000+t.Rand.IntN(1000)))
 		conflict := apierrors.NewConflict(corev1.Resource("services"), name, errors.New("it has changed"))
 		down := fmt.Errorf("the server is down: %d", t.Rand.IntN(1000))

@@ -106,7 +106,8 @@ type process struct {
 // start calls Lead. Its work takes some more time when its context has ended.
 func start(t *grade.T, l *lease, lead answer, name string, needs time.Duration) *process {
 	ctx, cancel := context.WithCancel(t.Context())
-	p := &process{name: name, lease: l, cancel: cancel, works: make(chan struct{}), asked: make(chan struct{}), returned: make(chan struct{})}
+	p := &process{name: name, lease: l, cancel: cancel}
+	p.works, p.asked, p.returned = make(chan struct{}), make(chan struct{}), make(chan struct{})
 	t.Cleanup(cancel)
 	go func() {
 		defer close(p.returned)
