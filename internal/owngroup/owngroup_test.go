@@ -1,12 +1,13 @@
 package owngroup
 
 import (
+	"slices"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/rest"
 
 	"example.com/client-go-workbook/06-crd-codegen/crd"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
@@ -19,27 +20,19 @@ import (
 func TestTwoGroupsAreApart(t *testing.T) {
 	config := testcluster.Config(t)
 	namespace := testcluster.Namespace(t, config)
-	count := func() int {
-		return len(testkit.Must(dynamic.NewForConfigOrDie(config).Resource(definitions).List(t.Context(), metav1.ListOptions{}))(t).Items)
-	}
-	before := count()
-	shortNames := func(config *rest.Config) []string {
-		definition := testkit.Must(dynamic.NewForConfigOrDie(config).Resource(definitions).
-			Get(t.Context(), "databasemanagers.coolops.cn", metav1.GetOptions{}))(t)
-		names, _, err := unstructured.NestedStringSlice(definition.Object, "spec", "names", "shortNames")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return names
-	}
+	var created []types.UID // of the CRDs; others' tests have some, too
 	t.Run("groups", func(t *testing.T) {
 		open := func() dbclient.DatabaseManagerInterface {
 			own := Config(t, config)
 			if err := crd.Install(t.Context(), own); err != nil {
 				t.Fatal(err)
 			}
-			if names := shortNames(own); len(names) != 1 || names[0] == "dbm" {
-				t.Errorf("short names %q, want one that is not the reader's dbm", names)
+			definition := testkit.Must(dynamic.NewForConfigOrDie(own).Resource(definitions).
+				Get(t.Context(), "databasemanagers.coolops.cn", metav1.GetOptions{}))(t)
+			created = append(created, definition.GetUID())
+			names, _, err := unstructured.NestedStringSlice(definition.Object, "spec", "names", "shortNames")
+			if err != nil || len(names) != 1 || names[0] == "dbm" {
+				t.Errorf("short names %q, %v, want one that is not the reader's dbm", names, err)
 			}
 			return dbclient.NewForConfigOrDie(own).DatabaseManagers(namespace)
 		}
@@ -50,16 +43,19 @@ func TestTwoGroupsAreApart(t *testing.T) {
 			ObjectMeta: metav1.ObjectMeta{Name: "x", Finalizers: []string{"coolops.cn/retain"}},
 			Spec:       dbv1alpha1.DatabaseManagerSpec{Dbtype: dbv1alpha1.MySQL, DeploymentName: "x"},
 		}
-		created := testkit.Must(one.Create(t.Context(), d, metav1.CreateOptions{}))(t)
-		if event := <-watch.ResultChan(); event.Object.(*dbv1alpha1.DatabaseManager).UID != created.UID {
+		d = testkit.Must(one.Create(t.Context(), d, metav1.CreateOptions{}))(t)
+		if event := <-watch.ResultChan(); event.Object.(*dbv1alpha1.DatabaseManager).UID != d.UID {
 			t.Errorf("the watch has %v", event)
 		}
-		if created.Finalizers[0] != "coolops.cn/retain" {
-			t.Errorf("the name is not replaced back: %v", created.Finalizers)
+		if d.Finalizers[0] != "coolops.cn/retain" {
+			t.Errorf("the name is not replaced back: %v", d.Finalizers)
 		}
 		if list := testkit.Must(other.List(t.Context(), metav1.ListOptions{}))(t); len(list.Items) > 0 {
 			t.Error("the object is in both groups")
 		}
 	})
-	testkit.Await(t, "the CRDs to be gone", func() bool { return count() <= before })
+	testkit.Await(t, "the CRDs to be gone", func() bool {
+		all := testkit.Must(dynamic.NewForConfigOrDie(config).Resource(definitions).List(t.Context(), metav1.ListOptions{}))(t)
+		return !slices.ContainsFunc(all.Items, func(crd unstructured.Unstructured) bool { return slices.Contains(created, crd.GetUID()) })
+	})
 }
