@@ -14,6 +14,12 @@ databases() {
 		range $i, $f := $o.finalizers}}{{if eq $f "coolops.cn/retain"}} {{$i}}{{end}}{{end}}{{"\n"}}{{end}}'
 }
 
+# children: a line for each object that a DatabaseManager owns.
+children() {
+	"$kubectl" get deployments,services,secrets,persistentvolumeclaims -A -l app.kubernetes.io/managed-by=databasemanager-controller \
+		-o go-template='{{range .items}}{{if .metadata.ownerReferences}}{{.kind}} {{.metadata.name}}{{"\n"}}{{end}}{{end}}'
+}
+
 # A CRD that an earlier undeploy has deleted can go at any moment, and with it what is asked here.
 if [ -n "$("$kubectl" get crd databasemanagers.coolops.cn --ignore-not-found -o name)" ]; then
 	"$kubectl" delete databasemanagers.coolops.cn --all -A --wait=false || true
@@ -30,6 +36,12 @@ if [ -n "$("$kubectl" get crd databasemanagers.coolops.cn --ignore-not-found -o 
 			"[{\"op\":\"test\",\"path\":\"$at\",\"value\":\"coolops.cn/retain\"},{\"op\":\"remove\",\"path\":\"$at\"}]" >/dev/null ||
 			true # it is gone by now
 	done < <(databases)
+	# The garbage collector looks for new types every 30 seconds. If a type is deleted before, it never deletes the children
+	# of its objects: it cannot find out that the owner is gone.
+	for _ in {1..60}; do
+		if [ -n "$(databases)" ] || [ -z "$(children)" ]; then break; fi
+		sleep 1
+	done
 fi
 if ! "$kubectl" delete -k "$root/06-crd-codegen/deploy" --ignore-not-found --timeout=1m; then
 	left=$(databases 2>/dev/null | cut -d ' ' -f 1,2 | tr ' \n' '/ ' || true)
