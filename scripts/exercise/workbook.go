@@ -146,7 +146,15 @@ func (w *workbook) solved(ctx context.Context, e exercise) (bool, error) {
 	}
 	w.report(e.ID + " has changed: grading it.")
 	o, err := w.grade(ctx, e, w.report)
-	return o.passed(), err
+	switch {
+	case err != nil:
+		return false, err
+	case o.passed():
+		w.report(e.ID + " is solved.")
+	default:
+		w.report(fmt.Sprintf("%s is not solved: make exercise %s says why.", e.ID, e.ID))
+	}
+	return o.passed(), nil
 }
 
 // remembered returns what is known of an exercise without grading it: an untouched one is open.

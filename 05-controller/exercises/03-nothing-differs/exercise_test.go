@@ -13,6 +13,7 @@ import (
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	another "example.com/client-go-workbook/05-controller/exercises/03-nothing-differs/another"
+	addstotheselector "example.com/client-go-workbook/05-controller/exercises/03-nothing-differs/attempts/adds-to-the-selector"
 	appliesalways "example.com/client-go-workbook/05-controller/exercises/03-nothing-differs/attempts/applies-always"
 	comparesalllabels "example.com/client-go-workbook/05-controller/exercises/03-nothing-differs/attempts/compares-all-labels"
 	comparesthespec "example.com/client-go-workbook/05-controller/exercises/03-nothing-differs/attempts/compares-the-spec"
@@ -36,6 +37,7 @@ var exercise = grade.Exercise[answer]{
 		{Name: "compares the whole spec", Answer: comparesthespec.EnsureService, Says: "PUT services/"},
 		{Name: "compares all labels", Answer: comparesalllabels.EnsureService, Says: "label team"},
 		{Name: "creates only", Answer: createsonly.EnsureService, Says: "selector is app=somebody"},
+		{Name: "adds to the selector", Answer: addstotheselector.EnsureService, Says: "selector is also=this,app=orders"},
 		{Name: "writes the time", Answer: writesthetime.EnsureService, Says: "PUT services/"},
 	},
 	Grade: func(t *grade.T, ensureService answer) {

@@ -21,6 +21,7 @@ import (
 	ateachsync "example.com/client-go-workbook/05-controller/exercises/07-events/attempts/at-each-sync"
 	beforethewrite "example.com/client-go-workbook/05-controller/exercises/07-events/attempts/before-the-write"
 	onceforever "example.com/client-go-workbook/05-controller/exercises/07-events/attempts/once-for-ever"
+	onememoryforaname "example.com/client-go-workbook/05-controller/exercises/07-events/attempts/one-memory-for-a-name"
 	onememoryforall "example.com/client-go-workbook/05-controller/exercises/07-events/attempts/one-memory-for-all"
 	solution "example.com/client-go-workbook/05-controller/exercises/07-events/solution"
 	starter "example.com/client-go-workbook/05-controller/exercises/07-events/starter"
@@ -42,6 +43,7 @@ var exercise = grade.Exercise[answer]{
 		{Name: "at each retry", Answer: ateachretry.NewSync, Says: "expected  no Event"},
 		{Name: "once for ever", Answer: onceforever.NewSync, Says: "the same mistake again, after a success"},
 		{Name: "one memory for all", Answer: onememoryforall.NewSync, Says: "the same mistake in another ConfigMap"},
+		{Name: "one memory for a name", Answer: onememoryforaname.NewSync, Says: "the same mistake in another namespace"},
 	},
 	Grade: func(t *grade.T, newSync answer) {
 		name := fmt.Sprintf("orders-%d", t.Rand.IntN(1000))

@@ -17,6 +17,7 @@ import (
 	"example.com/client-go-workbook/06-crd-codegen/crd"
 	another "example.com/client-go-workbook/06-crd-codegen/exercises/01-rule/another"
 	create "example.com/client-go-workbook/06-crd-codegen/exercises/01-rule/attempts/create"
+	errorInRule "example.com/client-go-workbook/06-crd-codegen/exercises/01-rule/attempts/error"
 	has "example.com/client-go-workbook/06-crd-codegen/exercises/01-rule/attempts/has"
 	names "example.com/client-go-workbook/06-crd-codegen/exercises/01-rule/attempts/names"
 	remove "example.com/client-go-workbook/06-crd-codegen/exercises/01-rule/attempts/remove"
@@ -37,6 +38,7 @@ var exercise = grade.Exercise[answer]{
 		{Name: "reads a field that can be missing", Answer: has.Rules, Says: "no such key: volumeSize"},
 		{Name: "one rule with oldSelf for all", Answer: create.Rules, Says: "when the object is created"},
 		{Name: "volumeSize can be removed", Answer: remove.Rules, Says: "without volumeSize, is rejected"},
+		{Name: "an error rejects, not a rule", Answer: errorInRule.Rules, Says: "with the message of your rule"},
 		{Name: "a name that CEL does not know", Answer: names.Rules, Says: "undeclared reference to 'old'"},
 	},
 	Grade: gradeRules,

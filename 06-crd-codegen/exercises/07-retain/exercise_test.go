@@ -19,6 +19,7 @@ import (
 	errors "example.com/client-go-workbook/06-crd-codegen/exercises/07-retain/attempts/errors"
 	finalizers "example.com/client-go-workbook/06-crd-codegen/exercises/07-retain/attempts/finalizers"
 	first "example.com/client-go-workbook/06-crd-codegen/exercises/07-retain/attempts/first"
+	ownerNames "example.com/client-go-workbook/06-crd-codegen/exercises/07-retain/attempts/names"
 	owners "example.com/client-go-workbook/06-crd-codegen/exercises/07-retain/attempts/owners"
 	solution "example.com/client-go-workbook/06-crd-codegen/exercises/07-retain/solution"
 	starter "example.com/client-go-workbook/06-crd-codegen/exercises/07-retain/starter"
@@ -44,6 +45,7 @@ var exercise = grade.Exercise[answer]{
 		{Name: "the finalizer goes first", Answer: first.Release, Says: "the finalizer stays until"},
 		{Name: "the finalizer goes though a child has failed", Answer: errors.Release, Says: "the finalizer stays until"},
 		{Name: "removes all owners", Answer: owners.Release, Says: "other owners"},
+		{Name: "removes all owners of that name", Answer: ownerNames.Release, Says: "other owners"},
 		{Name: "removes all finalizers", Answer: finalizers.Release, Says: "example.com/archive"},
 	},
 	Grade: gradeRetain,

@@ -3,17 +3,18 @@ package exercise
 import (
 	"context"
 	"fmt"
+	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
-
 	dbclient "example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned/typed/databasemanager/v1alpha1"
 )
 
-// Check changes the spec before each of several syncs, and collects what the server has.
+// Check changes the spec before each of several syncs, and waits for the status, as a test of a running controller must.
 func Check(
 	ctx context.Context,
 	databases dbclient.DatabaseManagerInterface,
@@ -32,14 +33,21 @@ func Check(
 		if err != nil {
 			return err
 		}
-		syncErr := sync(ctx, databases, created.Name)
-		after, err := databases.Get(ctx, created.Name, metav1.GetOptions{})
-		if err != nil {
+		if err := sync(ctx, databases, created.Name); err != nil {
 			return err
 		}
-		ready := apimeta.IsStatusConditionTrue(after.Status.Conditions, "Ready")
-		if syncErr != nil || !ready || after.Status.AvailableReplicas != replicas || after.Status.ObservedGeneration != changed.Generation {
-			return fmt.Errorf("with %d replicas: error %v, status %+v", replicas, syncErr, after.Status)
+		var status dbv1alpha1.DatabaseManagerStatus
+		err = wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+			after, err := databases.Get(ctx, created.Name, metav1.GetOptions{})
+			if err != nil {
+				return false, err
+			}
+			status = after.Status
+			return apimeta.IsStatusConditionTrue(status.Conditions, "Ready") &&
+				status.AvailableReplicas == replicas && status.ObservedGeneration == changed.Generation, nil
+		})
+		if err != nil {
+			return fmt.Errorf("with %d replicas: status %+v: %w", replicas, status, err)
 		}
 	}
 	return nil
