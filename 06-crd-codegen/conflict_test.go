@@ -37,7 +37,7 @@ func TestObjectsOfOthersAreNotTouched(t *testing.T) {
 		t.Parallel()
 		e := newEnv(t)
 		theirs := testkit.Must(e.deployments.Create(t.Context(), foreignDeployment(), metav1.CreateOptions{}))(e)
-		output, _ := e.run(e.config)
+		output, stop := e.run(e.config)
 		e.create("example")
 		d := e.untilReady("example", reasonNameConflict)
 		ready := readyOf(d)
@@ -50,6 +50,7 @@ func TestObjectsOfOthersAreNotTouched(t *testing.T) {
 			now.OwnerReferences != nil {
 			t.Errorf("their Deployment is now %+v", now)
 		}
+		stop() // which prints the line about the status that the server has
 		if n := len(output.Lines("STATUS")); n != 1 {
 			t.Errorf("%d statuses written, want 1", n)
 		}

@@ -59,12 +59,22 @@ func TestReadmes(t *testing.T) {
 		"a difference says what to do":    {readme: "```console\n$ echo 3 pods\n4 pods\n```", want: "-update rewrites it"},
 		"a missing line":                  {readme: "```console\n$ echo one\none\ntwo\n```", want: `"two"`},
 		"an extra line":                   {readme: "```console\n$ echo one; echo two\none\n```", want: `"two"`},
-		"no output where some is shown":   {readme: "```console\n$ true\none\n```", want: `"one"`},
-		"output where none is shown":      {readme: "```console\n$ echo one\n```", want: `"one"`},
-		"no newline at the end":           {readme: "```console\n$ printf one\none\n$ echo two\ntwo\n```"},
-		"one shell for a block":           {readme: "```console\n$ cd /; word=hello\n$ echo $word $PWD\nhello /\n```"},
-		"another shell for the next":      {readme: "```console\n$ word=hello\n```\n```console\n$ echo -$word-\n--\n```"},
-		"a continued command":             {readme: "```console\n$ echo one \\\n  two\none two\n```"},
+		"an extra write by the node": {
+			readme: "```console\n$ echo one; echo 'MODIFIED a: status.conditions, by kubelet'; echo two\none\ntwo\n```",
+		},
+		"a write by the node that is missing": {
+			readme: "```console\n$ echo one\none\nMODIFIED a: status.conditions, by kubelet\n```",
+			want:   `"MODIFIED`,
+		},
+		"any lines, then a write by the node": {
+			readme: "```console\n$ echo 'MODIFIED a: status.conditions, by kubelet'\n...\nMODIFIED a: status.conditions, by kubelet\n```",
+		},
+		"no output where some is shown": {readme: "```console\n$ true\none\n```", want: `"one"`},
+		"output where none is shown":    {readme: "```console\n$ echo one\n```", want: `"one"`},
+		"no newline at the end":         {readme: "```console\n$ printf one\none\n$ echo two\ntwo\n```"},
+		"one shell for a block":         {readme: "```console\n$ cd /; word=hello\n$ echo $word $PWD\nhello /\n```"},
+		"another shell for the next":    {readme: "```console\n$ word=hello\n```\n```console\n$ echo -$word-\n--\n```"},
+		"a continued command":           {readme: "```console\n$ echo one \\\n  two\none two\n```"},
 		"a failure": {
 			readme: "```console\n$ sh -c 'exit 2'\n$ echo one\none\n```",
 			want:   "README.md:2: it fails with exit code 2",

@@ -12,6 +12,7 @@ import (
 	always "example.com/client-go-workbook/06-crd-codegen/exercises/03-status/attempts/always"
 	blank "example.com/client-go-workbook/06-crd-codegen/exercises/03-status/attempts/blank"
 	fresh "example.com/client-go-workbook/06-crd-codegen/exercises/03-status/attempts/fresh"
+	namesake "example.com/client-go-workbook/06-crd-codegen/exercises/03-status/attempts/namesake"
 	shared "example.com/client-go-workbook/06-crd-codegen/exercises/03-status/attempts/shared"
 	update "example.com/client-go-workbook/06-crd-codegen/exercises/03-status/attempts/update"
 	solution "example.com/client-go-workbook/06-crd-codegen/exercises/03-status/solution"
@@ -35,6 +36,7 @@ var exercise = grade.Exercise[answer]{
 		{Name: "writes though nothing differs", Answer: always.WriteStatus, Says: "no request that writes"},
 		{Name: "a new status without the conditions", Answer: blank.WriteStatus, Says: "the conditions stay"},
 		{Name: "changes the store's object", Answer: shared.WriteStatus, Says: "the object that you were given stays as it is"},
+		{Name: "writes the status of another object of that name", Answer: namesake.WriteStatus, Says: "the new object has no status"},
 	},
 	Grade: gradeStatus,
 }
@@ -112,5 +114,17 @@ func gradeStatus(t *grade.T, writeStatus answer) {
 		t.Reject("the user's change of the spec stays", "it is undone", "which fields does your request have?")
 	case err == nil && after.Status.AvailableReplicas != available:
 		t.Reject("the status is written, or there is an error", "neither", "is the error of the request returned?")
+	}
+
+	// The user deletes it, and creates another one of that name. The sync does not know that, either.
+	if err := databases.Delete(t.Context(), stored.Name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	second := &dbv1alpha1.DatabaseManager{ObjectMeta: metav1.ObjectMeta{Name: stored.Name}, Spec: stored.Spec}
+	testkit.Must(databases.Create(t.Context(), second, metav1.CreateOptions{}))(t)
+	t.Doing("the fourth WriteStatus to return, with an object that has been deleted since")
+	if after, _ = call(stored); after.Status.AvailableReplicas == available {
+		t.Reject("the new object has no status: it is not the one that was processed", fmt.Sprintf("availableReplicas is %d", available),
+			"a request names an object only by its name, unless it has a resourceVersion")
 	}
 }
