@@ -2,12 +2,14 @@ package main
 
 import (
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -33,6 +35,7 @@ func withStorage(s *dbv1alpha1.DatabaseManagerSpec) { s.StorageSize = new(resour
 func (e *env) podOf(d *dbv1alpha1.DatabaseManager) types.UID {
 	e.Helper()
 	pods := testkit.Must(e.pods.List(e.Context(), metav1.ListOptions{LabelSelector: d.Status.Selector}))(e).Items
+	pods = slices.DeleteFunc(pods, func(pod corev1.Pod) bool { return pod.DeletionTimestamp != nil }) // a kubelet takes its time
 	if len(pods) != 1 {
 		e.Fatalf("%d pods, want 1", len(pods))
 	}
