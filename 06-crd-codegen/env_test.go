@@ -61,11 +61,23 @@ func newEnvOn(t *testing.T, config *rest.Config) *env {
 		t.Fatal(err)
 	}
 	e := envIn(t, config, testcluster.Namespace(t, config))
+	t.Cleanup(e.removeFinalizers)
 	if !strings.Contains(t.Name(), "Kind") { // those are about what runs in the containers
 		testcluster.IdleContainers(t, config, e.namespace)
 	}
 	e.config = testcluster.AsServiceAccount(t, config, e.namespace, fieldManager, testkit.Must(testcluster.Rules(rbacFile))(t))
 	return e
+}
+
+// removeFinalizers lets the namespace go: no controller is left that would remove them.
+func (e *env) removeFinalizers() {
+	ctx := context.Background() // e.Context() has ended
+	for _, d := range testkit.Must(e.databases.List(ctx, metav1.ListOptions{}))(e).Items {
+		_, err := e.databases.Patch(ctx, d.Name, types.MergePatchType, []byte(`{"metadata": {"finalizers": null}}`), metav1.PatchOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			e.Error(err)
+		}
+	}
 }
 
 // envIn is an env in a namespace that exists.

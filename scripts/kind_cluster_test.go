@@ -88,12 +88,17 @@ func TestKindRunsTheChapters(t *testing.T) {
 	testcluster.RequireKind(t)
 	testcluster.LockSamples(t)
 	c := &cluster{env: []string{"CLUSTER_DIR=" + os.Getenv("CLUSTER_DIR")}}
-	c.run(t, "./apply-samples.sh")
-	for _, made := range []string{"deployment/orders-db --namespace=databases", "deployment/mysql --namespace=default"} {
-		// By an earlier run of chapter 5 or 6, which would have nothing to do now.
-		arguments := append([]string{"delete", "--ignore-not-found", "--cascade=foreground"}, strings.Fields(made)...)
-		c.run(t, "./kubectl", arguments...)
+	// What an earlier run of chapter 5 or 6 has left would leave them nothing to do. What they leave here, the tests of other
+	// chapters would see.
+	clean := func() {
+		c.run(t, "./apply-samples.sh")
+		for _, owner := range []string{"configmap/orders --namespace=databases", "databasemanager/example-mysql --namespace=default"} {
+			c.run(t, "./kubectl", append([]string{"delete", "--cascade=foreground", "--timeout=2m"}, strings.Fields(owner)...)...)
+		}
 	}
+	clean()
+	t.Cleanup(clean)
+	c.run(t, "./apply-samples.sh")
 	for i, chapter := range []struct{ arguments, prints, then string }{
 		{"--namespace nginx", `(?m)^LISTED +nginx/nginx-1 resourceVersion \d+ Running$`, ""},
 		{"--namespace nginx", `(?m)^ADD +Pod nginx/nginx-1 \(first list\)$`, ""},
