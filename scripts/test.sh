@@ -29,9 +29,11 @@ fi
 # -count=1: go would print a result of yesterday for a cluster that is down today. The READMEs take their time, and on
 # kind they wait for each other, so a package may take longer than go test's 10 minutes.
 # Most folders of the exercises are answers without a test: go would print a line for each.
-# -p 4: the tests wait for longer than they compute. The package that takes longest begins first.
+# -p: the tests wait for longer than they compute, but kind's nodes and containers do not. The package that takes longest
+# begins first.
 cd "$root" || exit 1
 [ $# -gt 0 ] || while read -r package; do set -- "$@" "$package"; done < <(
 	go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./scripts ./06-crd-codegen ./... | grep .
 )
-exec go test ${race[@]+"${race[@]}"} -p 4 -count=1 -timeout 40m "$@"
+[ "$CLUSTER" = local ] && packages=4 || packages=2
+exec go test ${race[@]+"${race[@]}"} -p $packages -count=1 -timeout 40m "$@"

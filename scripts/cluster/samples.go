@@ -71,8 +71,11 @@ func (c *cluster) samples(ctx context.Context, arguments []string) error {
 	// Chapter 6's objects are of a kind that the server has to be taught first, and again when its types have changed.
 	if last >= 6 {
 		_, err := c.runKubectl(ctx, "apply", "--server-side", "--force-conflicts", "-f", filepath.Join(c.root, "06-crd-codegen", "crd"))
-		if err == nil {
-			_, err = c.runKubectl(ctx, "wait", "--for=condition=Established", "--timeout=60s", "crd/databasemanagers.coolops.cn")
+		// A new CRD's conditions are null, which kubectl wait takes for an error. With its names accepted it has the first.
+		for _, state := range []string{"jsonpath={.status.acceptedNames.plural}=databasemanagers", "condition=Established"} {
+			if err == nil {
+				_, err = c.runKubectl(ctx, "wait", "--for="+state, "--timeout=60s", "crd/databasemanagers.coolops.cn")
+			}
 		}
 		if err != nil {
 			return messagef("The CRD of chapter 6 cannot be put on the cluster: %v: run make cluster, then this again.", err)

@@ -49,6 +49,7 @@ func (w *workbook) watchScreen(ctx context.Context) error {
 	end()
 	cancel()
 	s.running.Wait()
+	s.work.running.Wait()
 	return err
 }
 
@@ -57,7 +58,7 @@ type screen struct {
 	w       *workbook
 	ctx     context.Context
 	send    func(tea.Msg)
-	running sync.WaitGroup // all goroutines
+	running sync.WaitGroup // the other goroutines
 	work    latest         // the grading, or a prediction's program
 
 	width, height int
@@ -231,13 +232,11 @@ func (s *screen) grade() {
 	s.number++
 	number, e := s.number, *s.task.exercise
 	s.busy = "grading ..."
-	s.running.Go(func() {
-		s.work.do(s.ctx, func(ctx context.Context) {
-			o, err := s.w.grade(ctx, e, func(line string) { s.send(progressed{number, line}) })
-			if ctx.Err() == nil {
-				s.send(graded{number, o, err})
-			}
-		})
+	s.work.start(s.ctx, func(ctx context.Context) {
+		o, err := s.w.grade(ctx, e, func(line string) { s.send(progressed{number, line}) })
+		if ctx.Err() == nil {
+			s.send(graded{number, o, err})
+		}
 	})
 }
 
@@ -251,17 +250,15 @@ func (s *screen) answer(key string) {
 	s.number++
 	number := s.number
 	s.busy, s.output = "The program runs ...", nil
-	s.running.Go(func() {
-		s.work.do(s.ctx, func(ctx context.Context) {
-			out := &lineWriter{report: func(line string) { s.send(progressed{number, ansi.Strip(line)}) }}
-			err := s.w.show(ctx, *t.prediction, out)
-			if err == nil {
-				err = s.w.update(t, func(r *record) { r.Answer, r.Later = chosen.Word, false })
-			}
-			if ctx.Err() == nil {
-				s.send(shown{number, *chosen, err})
-			}
-		})
+	s.work.start(s.ctx, func(ctx context.Context) {
+		out := &lineWriter{report: func(line string) { s.send(progressed{number, ansi.Strip(line)}) }}
+		err := s.w.show(ctx, *t.prediction, out)
+		if err == nil {
+			err = s.w.update(t, func(r *record) { r.Answer, r.Later = chosen.Word, false })
+		}
+		if ctx.Err() == nil {
+			s.send(shown{number, *chosen, err})
+		}
 	})
 }
 

@@ -62,30 +62,30 @@ func (w *workbook) watchFiles(ctx context.Context, saved func(exercise)) error {
 	}
 }
 
-// latest runs one piece of work at a time: a new one ends the one before.
+// latest runs one piece of work at a time: a new one ends the one before. Its methods are for one goroutine only.
 type latest struct {
-	mu     sync.Mutex
-	cancel context.CancelFunc
-	done   chan struct{} // closed when the last one has ended
+	cancel  context.CancelFunc
+	done    chan struct{} // closed when the last one has ended
+	running sync.WaitGroup
 }
 
-// do runs work, when the one before has ended.
-func (l *latest) do(ctx context.Context, work func(context.Context)) {
+// start runs work in a goroutine, when the one before has ended. The order is that of the calls, not that in which the
+// goroutines begin: what was started last must not be ended by what came before it.
+func (l *latest) start(ctx context.Context, work func(context.Context)) {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	done := make(chan struct{})
-	defer close(done)
-	l.mu.Lock()
-	before, endBefore := l.done, l.cancel
+	before, endBefore, done := l.done, l.cancel, make(chan struct{})
 	l.done, l.cancel = done, cancel
-	l.mu.Unlock()
-	if before != nil {
-		endBefore()
-		<-before
-	}
-	if ctx.Err() == nil {
-		work(ctx)
-	}
+	l.running.Go(func() {
+		defer cancel()
+		defer close(done)
+		if before != nil {
+			endBefore()
+			<-before
+		}
+		if ctx.Err() == nil {
+			work(ctx)
+		}
+	})
 }
 
 // watchLines grades on save and prints lines, where there is no terminal.
@@ -93,8 +93,7 @@ func (w *workbook) watchLines(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var grading latest
-	var running sync.WaitGroup
-	defer running.Wait()
+	defer grading.running.Wait()
 	grade := func(ctx context.Context, e exercise) {
 		o, err := w.grade(ctx, e, w.report)
 		switch {
@@ -115,9 +114,7 @@ func (w *workbook) watchLines(ctx context.Context) error {
 	w.say("Save an exercise.go, and it is graded. Ctrl-C ends this.")
 	w.say(nextText(t))
 	return w.watchFiles(ctx, func(e exercise) {
-		running.Go(func() {
-			grading.do(ctx, func(ctx context.Context) { grade(ctx, e) })
-		})
+		grading.start(ctx, func(ctx context.Context) { grade(ctx, e) })
 	})
 }
 
