@@ -36,4 +36,4 @@ cd "$root" || exit 1
 	go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./scripts ./06-crd-codegen ./... | grep .
 )
 [ "$CLUSTER" = local ] && packages=4 || packages=2
-exec go test ${race[@]+"${race[@]}"} -p $packages -count=1 -timeout 40m "$@"
+exec go test ${race[@]+"${race[@]}"} -p "$packages" -count=1 -timeout 40m "$@"
