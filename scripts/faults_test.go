@@ -106,6 +106,7 @@ func TestAForeignFolderStaysAsItIs(t *testing.T) {
 	c := newCluster(t)
 	foreign := c.in(filepath.Join(t.TempDir(), "foreign"))
 	write(t, filepath.Join(foreign.folder, "thesis.txt"), "precious")
+	write(t, filepath.Join(foreign.folder, "test-kind", "type"), "local\n") // nor does a cluster of the tests beside it help
 	for _, script := range []string{"./cluster-down.sh", "./cluster-up.sh"} {
 		refused(t, run(t, foreign.env, script), foreign.folder, "is not a cluster of the workbook")
 	}
@@ -125,6 +126,7 @@ func TestTwoUsersAtOnce(t *testing.T) {
 	}
 	two.env = append(two.env, "TMPDIR="+t.TempDir()) // another place for locks
 	t.Cleanup(func() { run(t, two.env, "./cluster-down.sh") })
+	write(t, filepath.Join(one.folder, "test-kind", "type"), "local\n") // The first has run the tests before.
 	var group sync.WaitGroup
 	var ones testkit.Buffer
 	for _, user := range []*cluster{one, one, two} {

@@ -228,6 +228,44 @@ func TestWithoutAClusterTheScriptsSayHowToGetOne(t *testing.T) {
 	}
 }
 
+// What make test-kind leaves may be all that there is.
+func TestOnlyAClusterOfTheTestsIsThere(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "cluster")
+	env := []string{"CLUSTER_DIR=" + folder}
+	write(t, filepath.Join(folder, "test-kind", "type"), "local\n") // a local one: this test is for any machine
+	if got := run(t, env, "./cluster-status.sh"); got != (result{"", "There is no cluster: run make cluster.\n", 1}) {
+		t.Errorf("cluster-status.sh: got %+v", got)
+	}
+	if got := run(t, env, "./cluster-down.sh"); got != (result{"", "The local cluster of the tests is removed.\n", 0}) {
+		t.Errorf("cluster-down.sh: got %+v", got)
+	}
+	if _, err := os.Stat(folder); !os.IsNotExist(err) {
+		t.Errorf("the folder is still there: %v", err)
+	}
+}
+
+// The READMEs' commands delete what they find: on kind, where they share a cluster, it must not be the reader's.
+func TestMakeTestKindLeavesTheReadersClusterAlone(t *testing.T) {
+	root := workbook(t)
+	write(t, filepath.Join(root, "scripts", "cluster-up.sh"), `#!/bin/sh
+mkdir -p "$CLUSTER_DIR" && echo kind of-the-tests >"$CLUSTER_DIR/type"
+`)
+	path := fakes(t, map[string]string{
+		"go":     `case $1 in test) echo "$CLUSTER_DIR" ;; env) echo 1 ;; esac`,
+		"docker": "exit 1",
+	})
+	folder := t.TempDir()
+	for _, readers := range []string{"", "local\n", "kind of-the-reader\n"} {
+		if readers != "" {
+			write(t, filepath.Join(folder, "type"), readers)
+		}
+		got := run(t, []string{path, "CLUSTER_DIR=" + folder, "CI="}, filepath.Join(root, "scripts", "test.sh"), "kind", "./...")
+		if want := filepath.Join(folder, "test-kind") + "\n"; !strings.HasSuffix(got.stdout, want) {
+			t.Errorf("beside %q the tests run on %+v, want %q", readers, got, want)
+		}
+	}
+}
+
 // fakes puts programs of our own before all others, and returns the PATH that does so.
 func fakes(t *testing.T, scripts map[string]string) string {
 	t.Helper()

@@ -7,9 +7,10 @@ set -uo pipefail
 
 export CLUSTER=$1 CLUSTER_DIR=$state
 shift
-have=$(cluster_type)
-if [ "${have:-$CLUSTER}" != "$CLUSTER" ]; then
-	# The cluster that is up is of the other kind, and in use: the tests get one beside it.
+# On kind the READMEs' commands run on the tests' cluster, and delete what they find: that is never the reader's. On the
+# local cluster each README has a cluster of its own, so the tests get one beside the reader's only if that is of the
+# other kind.
+if [ "$CLUSTER" = kind ] || [ "$(cluster_type)" = kind ]; then
 	CLUSTER_DIR=$state/test-$CLUSTER
 fi
 "$scripts/cluster-up.sh" || exit 1

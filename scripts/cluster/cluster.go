@@ -55,9 +55,11 @@ func newCluster() (*cluster, error) {
 // interrupted down leaves is still marked.
 var ours = []string{
 	"kubeconfig", ".kwok", "kwokctl.yaml", "audit.yaml", "kwokctl.log", "bin", "kubectl-cache", "etcd-damaged-*", "deploy",
-	"test-local", "test-kind", // the clusters that scripts/test.sh makes beside this one
 	".partial-*", marker,
 }
+
+// testClusters are the folders of the clusters that scripts/test.sh makes beside this one. They may be all that is there.
+var testClusters = []string{"test-local", "test-kind"}
 
 // marker is the file that says that a folder is a cluster's, and of which type: "local", or "kind NAME".
 const marker = "type"
@@ -92,7 +94,8 @@ func (c *cluster) checkOurs() error {
 		return err
 	}
 	marked := slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == marker && e.Type().IsRegular() })
-	if !marked && len(entries) > 0 {
+	others := slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !slices.Contains(testClusters, e.Name()) })
+	if !marked && others {
 		return fmt.Errorf("%s is not a cluster of the workbook: it has no file %q, and is not empty: set CLUSTER_DIR to another place",
 			c.path, marker)
 	}
@@ -255,16 +258,36 @@ func (c *cluster) status(ctx context.Context) error {
 	return nil
 }
 
-// down removes the cluster, and says so.
+// down removes the cluster and those of the tests, and says so.
 func (c *cluster) down(ctx context.Context) error {
+	if err := c.checkOurs(); err != nil {
+		return err
+	}
+	removed := 0
+	for _, name := range testClusters {
+		test := *c
+		test.path = filepath.Join(c.folder, name)
+		if _, err := os.Stat(test.path); c.folder == "" || err != nil {
+			continue
+		}
+		test.folder = test.path
+		kind := test.clusterType()
+		if err := test.remove(ctx); err != nil {
+			return err
+		}
+		if kind != "" {
+			say("The %s cluster of the tests is removed.", kind)
+			removed++
+		}
+	}
 	kind := c.clusterType()
 	if err := c.remove(ctx); err != nil {
 		return err
 	}
-	if kind == "" {
-		say("There is no cluster.")
-	} else {
+	if kind != "" {
 		say("The %s cluster is removed.", kind)
+	} else if removed == 0 {
+		say("There is no cluster.")
 	}
 	return nil
 }
@@ -276,16 +299,6 @@ func (c *cluster) remove(ctx context.Context) error {
 	}
 	if err := c.checkOurs(); err != nil {
 		return err
-	}
-	for _, name := range []string{"test-local", "test-kind"} {
-		inner := *c
-		inner.path = filepath.Join(c.folder, name)
-		if _, err := os.Stat(inner.path); err == nil {
-			inner.folder = inner.path
-			if err := inner.remove(ctx); err != nil {
-				return err
-			}
-		}
 	}
 	unlock, err := c.lock(ctx)
 	if err != nil {
