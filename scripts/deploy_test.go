@@ -80,7 +80,8 @@ func deployed(t *testing.T, c *cluster) {
 	leader := c.leader(t)
 	for _, pod := range pods {
 		log := c.run(t, "./kubectl", "logs", "-n", system, pod)
-		first := regexp.MustCompile(`^context in-cluster, server https://[\d.]+:443, Kubernetes v1\.\d+\.\d+\n`)
+		// The first line, beside those of standard output: containerd keeps no order between the two.
+		first := regexp.MustCompile(`^([A-Z]+ .*\n)*context in-cluster, server https://[\d.]+:443, Kubernetes v1\.\d+\.\d+\n`)
 		if !first.MatchString(log) {
 			t.Errorf("%s has another first line:\n%s", pod, log)
 		}
