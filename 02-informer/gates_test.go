@@ -5,6 +5,7 @@ import (
 	"syscall"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
 	"example.com/client-go-workbook/internal/testcluster"
@@ -29,6 +30,10 @@ func TestFeatureGates(t *testing.T) {
 			namespace := testcluster.Namespace(t, config)
 			pods := clientset.CoreV1().Pods(namespace)
 			create(t, pods, newPod("a"))
+			testkit.Await(t, "the server's cache, from which lists of version 0 come, to have the pod", func() bool {
+				list := testkit.Must(pods.List(t.Context(), metav1.ListOptions{ResourceVersion: "0"}))(t)
+				return len(list.Items) == 1
+			})
 			cmd := testkit.Program(t, "--kubeconfig", kubeconfig, "-n", namespace, "--wire")
 			cmd.Env = append(cmd.Env, "KUBE_FEATURE_"+gate)
 			p := testkit.Start(t, cmd)
