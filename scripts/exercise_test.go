@@ -155,7 +155,7 @@ func TestExercise(t *testing.T) {
 		contains(t, makeIn(t, root, "solution", "1.1", "FORCE=1"), 0,
 			"01-listwatch/exercises/01-double/solution/exercise.go\n", "return n + n")
 		write(t, file, double("2 * n"))
-		contains(t, makeIn(t, root, "solution", "1.1"), 0, "1.1 has changed: grading it.\n1.1 is solved.\n", "return n + n")
+		contains(t, makeIn(t, root, "solution", "1.1"), 0, "1.1 has changed: grading it.\n", "1.1 is solved.\n", "return n + n")
 	})
 	t.Run("a solved one says why, and what is next", func(t *testing.T) {
 		contains(t, makeIn(t, root, "exercise", "1.1"), 0, "solved 1.1 Double a number\nIt is twice as much, as in `k8s.io/x`.\n\n"+
@@ -169,7 +169,8 @@ func TestExercise(t *testing.T) {
 		got := run(t, env, filepath.Join(root, "scripts", "exercise.sh"), "progress")
 		contains(t, got, 0, "1 of 3 exercises are solved.")
 		write(t, file, double("3 * n"))
-		contains(t, makeIn(t, root, "progress"), 0, "1.1 has changed: grading it.\n1.1 is not solved: make exercise 1.1 says why.\n",
+		contains(t, makeIn(t, root, "progress"), 0, "1.1 has changed: grading it.\n",
+			"1.1 is not solved: make exercise 1.1 says why.\n",
 			"0 of 3 exercises are solved.")
 		write(t, file, double("2 * n"))
 	})
@@ -289,7 +290,7 @@ func TestExerciseAfterAnUpgrade(t *testing.T) {
 	git(origin, "commit", "-q", "-m", "two")
 	git(first, "pull", "-q")
 
-	contains(t, makeIn(t, first, "progress"), 0, "1.3 has changed: grading it.\n1.3 is solved.\n",
+	contains(t, makeIn(t, first, "progress"), 0, "1.3 has changed: grading it.\n", "1.3 is solved.\n",
 		"1 of 4 exercises are solved.\n", "Next: 1.1 A new one")
 	contains(t, makeIn(t, second, "progress"), 0, "0 of 3 exercises are solved.\n")
 	status, err := exec.Command("git", "-C", first, "status", "--short").Output()
