@@ -4,7 +4,7 @@
 // read off what there is, so that it is also right after a crash, a reboot or a full disk.
 //
 //	state      what there is                                      up                        down
-//	none       no folder, or nothing in it but tests' clusters    → starting                does nothing
+//	none       no folder, or nothing in it but tests' clusters    → starting                removes those
 //	foreign    a folder that this program did not make            refuses, changes nothing  refuses, changes nothing
 //	starting   never whole so far, and a call holds its lock      waits for that call       waits for that call
 //	broken     a part is missing or does not answer               → repairing               → none
