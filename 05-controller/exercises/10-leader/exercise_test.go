@@ -83,8 +83,9 @@ var exercise = grade.Exercise[answer]{
 			await(t, l, second.returned, time.Minute, "Lead returns when the Lease is lost", "LeaderElector.Run")
 			second.check(t, true)
 			await(t, l, last.works, time.Minute, "another process leads after the Lease has run out", "LeaseDuration")
+			l.stopAnswering()
 			last.cancel()
-			await(t, l, last.returned, time.Minute, "Lead returns when ctx ends", "LeaderElector.Run")
+			await(t, l, last.returned, time.Minute, "Lead returns when ctx ends and the server has stopped answering", "LeaderElector.Run")
 			last.check(t, false)
 		})
 	},
@@ -228,6 +229,13 @@ func (l *lease) breakRenewals(name string) {
 	l.broken = name
 }
 
+// stopAnswering lets every request fail.
+func (l *lease) stopAnswering() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.away = true
+}
+
 var errNoAnswer = errors.New("the server does not answer")
 
 // lock is a process's access to the lease.
@@ -277,7 +285,7 @@ func (l *lock) Update(_ context.Context, record resourcelock.LeaderElectionRecor
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case l.broken == l.name && record.HolderIdentity != "":
+	case l.away, l.broken == l.name && record.HolderIdentity != "":
 		return errNoAnswer
 	case l.version != l.lease.version:
 		return apierrors.NewConflict(coordinationv1.Resource("leases"), "leader", errors.New("the Lease has changed"))

@@ -34,10 +34,9 @@ func Lead(ctx context.Context, lock resourcelock.Interface, work func(ctx contex
 	electing, stopElecting := context.WithCancel(context.WithoutCancel(ctx))
 	var group sync.WaitGroup
 	group.Go(func() { elector.Run(electing) })
-	led, lost := false, false
+	lost := false
 	select {
 	case leading := <-elected:
-		led = true
 		working, cancel := context.WithCancel(leading) // ends when the Lease is lost
 		defer cancel()
 		defer context.AfterFunc(ctx, cancel)() // and when ctx ends
@@ -50,11 +49,9 @@ func Lead(ctx context.Context, lock resourcelock.Interface, work func(ctx contex
 	if lost {
 		return errors.New("the Lease could not be renewed in time")
 	}
-	err = release(context.WithoutCancel(ctx), lock)
-	if !led {
-		return nil // the Lease may have been acquired just now, or there is none yet
-	}
-	return err
+	// Also if work was never called: the Lease may have been acquired just now. If this fails, the Lease runs out.
+	_ = release(context.WithoutCancel(ctx), lock)
+	return nil
 }
 
 // release gives the Lease up, if this process holds it, so that the next one need not wait until it has run out.
