@@ -80,7 +80,7 @@ func (c *Controller) handleErr(ctx context.Context, err error, key cache.ObjectN
 	}
 	attempt := c.queue.NumRequeues(key) + 1
 	if attempt > maxRetries {
-		// Without Forget, the key's next failure would begin with the longest delay, and drop it at once.
+		// Without Forget, the key's next failure would drop it at once, without a retry.
 		c.queue.Forget(key)
 		c.out.Line("DROPPED", "%s after attempt %d: %v", key, attempt, err)
 		utilruntime.HandleErrorWithContext(ctx, err, "Dropping pod out of the queue", "pod", key)

@@ -110,8 +110,8 @@ func addTypedHandler[O cache.Object](
 	return nil
 }
 
-// handleErr decides what becomes of a key after its sync. It drops none: the desired and the actual state differ until
-// a sync succeeds.
+// handleErr decides what becomes of a key after its sync. There is no limit of retries: the desired and the actual
+// state differ until a sync succeeds.
 func (c *Controller) handleErr(_ context.Context, err error, key cache.ObjectName) {
 	if !consistency.IsRace(err) {
 		c.staleBackoff.Forget(key)

@@ -99,7 +99,7 @@ func (e *Elector) Config() *rest.Config {
 	return config
 }
 
-// Healthz is a check for /healthz. It returns an error if this process holds a Lease that has run out.
+// Healthz is a check for /healthz. It returns an error if this process still holds a Lease that ran out a LeaseDuration ago.
 func (e *Elector) Healthz(request *http.Request) error { return e.watchdog.Check(request) }
 
 // Run waits until this process leads, calls lead, and releases the Lease when lead has returned. lead has to return soon
