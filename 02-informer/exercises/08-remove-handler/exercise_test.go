@@ -1,6 +1,7 @@
 package exercise
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -109,7 +110,12 @@ func gradeLastLine(t *grade.T, follow answer) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	returned := make(chan error, 1)
-	go func() { returned <- follow(ctx, informer, out) }()
+	header := make(chan string, 1)
+	go func() {
+		header <- stackHeader()
+		returned <- follow(ctx, informer, out)
+	}()
+	followHeader := <-header
 	t.Doing("Follow writes a line")
 	select {
 	case <-out.begun:
@@ -119,12 +125,25 @@ func gradeLastLine(t *grade.T, follow answer) {
 		return
 	}
 	cancel()
-	select {
-	case <-returned:
-		close(out.release)
-		t.Reject("Follow returns when no line is being written", "it returned while a line was being written",
-			"which function of the package cache waits for a call that is running?")
-	case <-time.After(200 * time.Millisecond):
+	t.Doing("Follow waits for its last line")
+	// On a busy machine, Follow may get no CPU for long, and has not returned for that reason only. So its goroutine must have
+	// been seen waiting, 20 times in a row.
+	for waiting := 0; waiting < 20; {
+		select {
+		case <-returned:
+			close(out.release)
+			t.Reject("Follow returns when no line is being written", "it returned while a line was being written",
+				"which function of the package cache waits for a call that is running?")
+		case <-t.Context().Done():
+			close(out.release)
+			return
+		case <-time.After(10 * time.Millisecond):
+		}
+		if isWaiting(followHeader) {
+			waiting++
+		} else {
+			waiting = 0
+		}
 	}
 	close(out.release)
 	t.Doing("Follow returns after ctx has ended, when its last line is written")
@@ -140,9 +159,24 @@ func newInformer(server *scripted.Server) cache.SharedIndexInformer {
 }
 
 // handlers returns how many handlers the informer has: each has one goroutine that calls it.
-func handlers() int {
+func handlers() int { return strings.Count(allStacks(), "cache.(*processorListener).run(") }
+
+// stackHeader returns how the stack of the calling goroutine begins, such as "goroutine 7 [".
+func stackHeader() string {
+	stack := make([]byte, 64)
+	stack = stack[:runtime.Stack(stack, false)]
+	return string(stack[:bytes.IndexByte(stack, '[')+1])
+}
+
+// isWaiting returns whether a goroutine neither runs nor could run.
+func isWaiting(header string) bool {
+	_, state, _ := strings.Cut("\n"+allStacks(), "\n"+header)
+	return !strings.HasPrefix(state, "run") // running or runnable
+}
+
+func allStacks() string {
 	stacks := make([]byte, 1<<20)
-	return strings.Count(string(stacks[:runtime.Stack(stacks, true)]), "cache.(*processorListener).run(")
+	return string(stacks[:runtime.Stack(stacks, true)])
 }
 
 func newPod(number int) *corev1.Pod {
