@@ -33,8 +33,8 @@ type watcher struct {
 	resourceVersion string // of the last list or event; empty when the next request must be a list
 }
 
-// run lists and watches until ctx ends. It gives up only if the server rejects the first request as wrong: then a retry
-// does not help. It never waits after progress, and always waits before a retry without progress.
+// run lists and watches until ctx ends. It gives up only if the server rejects a request as wrong before the first list:
+// then a retry does not help. It waits after an error, and after a watch without progress.
 func (w *watcher) run(ctx context.Context) error {
 	backoff := firstDelay
 	for {
@@ -88,8 +88,8 @@ func (w *watcher) watch(ctx context.Context) error {
 	start, events := time.Now(), 0
 	options := metav1.ListOptions{
 		ResourceVersion: w.resourceVersion,
-		// A bookmark is an event whose object has nothing but a resourceVersion: the newest one. If the watched objects
-		// do not change but others do, only bookmarks keep w.resourceVersion new enough for the server to resume from.
+		// A bookmark is an event whose object has nothing but a resourceVersion: all events up to it were sent. If the
+		// watched objects do not change but others do, only bookmarks keep w.resourceVersion new enough to resume from.
 		AllowWatchBookmarks: true,
 	}
 	// Pointers distinguish "not set" from zero and false. new(true) is a pointer to true.

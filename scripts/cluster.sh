@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# usage: cluster.sh up|down|status|apiserver stop|apiserver start|samples [--if-missing] [N]|audit|programs
+# usage: cluster.sh up|down|status|apiserver stop|apiserver start|samples [--if-missing] [--pods COUNT] [N]|audit|programs
 # Runs the program in scripts/cluster, in the checkout's folder.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"

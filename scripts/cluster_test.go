@@ -258,9 +258,13 @@ func repairs(t *testing.T, c *cluster) {
 		if err := os.RemoveAll(filepath.Join(c.folder, name)); err != nil {
 			t.Fatal(err)
 		}
+		if got := run(t, c.env, "./cluster-status.sh"); got.code != 1 || !strings.Contains(got.stderr, name+" is missing") &&
+			!strings.Contains(got.stderr, "kubectl is missing") {
+			t.Errorf("status without %s: %+v", name, got)
+		}
+		c.run(t, "./cluster-up.sh")
+		c.isWhole(t)
 	}
-	c.run(t, "./cluster-up.sh")
-	c.isWhole(t)
 
 	if !c.isMarked(t) {
 		t.Error("the objects are lost")

@@ -50,6 +50,7 @@ esac
 
 # Only the tests' race detector needs one.
 compiler=$(go env CC 2>/dev/null)
+compiler=${compiler%% *} # CC may have arguments
 if command -v "${compiler:-gcc}" >/dev/null; then
 	ok "C compiler: $(command -v "${compiler:-gcc}"), for the tests' race detector"
 else
@@ -73,7 +74,7 @@ if [ -r /proc/sys/fs/inotify/max_user_watches ]; then
 	if [ "$watches" -ge 524288 ] && [ "$instances" -ge 512 ]; then
 		ok "inotify: $watches watches, $instances instances"
 	elif [ -n "$runtime" ] || [ "$(cluster_type)" = kind ]; then
-		note "inotify: $watches watches, $instances instances; a kind node takes 25 instances. If one does not become ready: sudo sysctl fs.inotify.max_user_watches=524288 fs.inotify.max_user_instances=512"
+		note "inotify: $watches watches, $instances instances; a kind node takes 25 instances. If one does not become ready: sudo sysctl fs.inotify.max_user_watches=$((watches > 524288 ? watches : 524288)) fs.inotify.max_user_instances=$((instances > 512 ? instances : 512))"
 	else
 		ok "inotify: $watches watches, $instances instances; only kind needs more"
 	fi

@@ -55,6 +55,13 @@ func TestKindClusterIsRepaired(t *testing.T) {
 	}
 	c.hasUser(t)
 
+	if err := os.Remove(filepath.Join(c.folder, "kubeconfig")); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.run(t, "./cluster-up.sh"); !strings.Contains(got, "its objects are still there") || !c.isMarked(t) {
+		t.Errorf("without a kubeconfig it is not repaired: %s", got)
+	}
+
 	docker("$runtime rm -f $containers")
 	if got := c.run(t, "./cluster-up.sh"); !strings.Contains(got, "making a new one") || c.isMarked(t) {
 		t.Errorf("the removed one is not made again: %s", got)

@@ -20,8 +20,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// ErrNoCluster means that nothing names a cluster: no flag, no variable, no .cluster folder, no pod around us.
-var ErrNoCluster = errors.New("no cluster: start one with `make cluster`, or name a kubeconfig with --kubeconfig")
+// errNoCluster means that nothing names a cluster: no flag, no variable, no .cluster folder, no pod around us.
+var errNoCluster = errors.New("no cluster: start one with `make cluster`, or name a kubeconfig with --kubeconfig")
 
 // Options say which cluster to talk to.
 type Options struct {
@@ -63,7 +63,7 @@ func (o *Options) Load() (*Cluster, error) {
 		}
 		config, err := rest.InClusterConfig()
 		if errors.Is(err, rest.ErrNotInCluster) {
-			return nil, ErrNoCluster
+			return nil, errNoCluster
 		}
 		if err != nil {
 			return nil, fmt.Errorf("in-cluster: %s: does the pod have automountServiceAccountToken: false?", oneLine(err))

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -74,13 +75,12 @@ func Letter(i int) string { return string(rune('a' + i)) }
 
 // Load reads the manifests of all chapters under root. A chapter without manifests is left out.
 func Load(root string) ([]Chapter, error) {
-	folders, err := filepath.Glob(filepath.Join(root, "[0-9][0-9]-*"))
+	folders, err := fs.Glob(os.DirFS(root), "[0-9][0-9]-*")
 	if err != nil {
 		return nil, err
 	}
 	var chapters []Chapter
-	for _, folder := range folders {
-		name := filepath.Base(folder)
+	for _, name := range folders {
 		number, _ := strconv.Atoi(name[:2])
 		chapter := Chapter{Number: number, Folder: name}
 		if err := chapter.load(root); err != nil {

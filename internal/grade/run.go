@@ -59,10 +59,8 @@ func (e Exercise[F]) run(t *testing.T, name string) exercises.Verdict {
 	}
 
 	// The process ends by itself when the time is over. If it does not, SIGQUIT makes it print where it hangs.
-	hangs := time.AfterFunc(e.timeout()+3*time.Second, func() {
-		_ = cmd.Process.Signal(syscall.SIGQUIT)
-		time.AfterFunc(10*time.Second, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
-	})
+	hangs := time.AfterFunc(e.timeout()+3*time.Second, func() { _ = cmd.Process.Signal(syscall.SIGQUIT) })
+	stillHangs := time.AfterFunc(e.timeout()+13*time.Second, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
 	var verdict *exercises.Verdict
 	doing := "an answer"
 	for messages := json.NewDecoder(results); ; {
@@ -79,6 +77,7 @@ func (e Exercise[F]) run(t *testing.T, name string) exercises.Verdict {
 	}
 	_ = cmd.Wait() // ProcessState has what it returns
 	inTime := hangs.Stop()
+	stillHangs.Stop() // its number may soon be another process's
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 
 	if verdict == nil || strings.Contains(stderr.String(), "WARNING: DATA RACE") {

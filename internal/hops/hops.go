@@ -19,8 +19,9 @@ import (
 
 // Log is a memory of arrivals. The zero Log is empty.
 type Log struct {
-	mu       sync.Mutex
-	arrivals map[string][]*Arrival // by kind and name; the newest is last
+	mu        sync.Mutex
+	arrivals  map[string][]*Arrival // by kind and name; the newest is last
+	forgotten time.Time             // when old arrivals were removed last
 }
 
 // Arrival is an object that has arrived from the server, with an event or in a list.
@@ -52,10 +53,25 @@ func (l *Log) Arrive(event watch.EventType, object any) *Arrival {
 	if l.arrivals == nil {
 		l.arrivals = map[string][]*Arrival{}
 	}
-	// A slow hop asks for an arrival long after it was stored, but the memory must not grow without end.
-	kept := slices.DeleteFunc(l.arrivals[a.object], func(a *Arrival) bool { return a.stored && time.Since(a.At) > time.Minute })
-	l.arrivals[a.object] = append(kept, a)
+	l.forget()
+	l.arrivals[a.object] = append(l.arrivals[a.object], a)
 	return a
+}
+
+// forget removes old arrivals, once a minute: a slow hop asks for an arrival long after it was stored, but the memory must
+// not grow without end.
+func (l *Log) forget() {
+	if time.Since(l.forgotten) < time.Minute {
+		return
+	}
+	l.forgotten = time.Now()
+	for object, arrivals := range l.arrivals {
+		arrivals = slices.DeleteFunc(arrivals, func(a *Arrival) bool { return a.stored && time.Since(a.At) > time.Minute })
+		l.arrivals[object] = arrivals
+		if len(arrivals) == 0 {
+			delete(l.arrivals, object)
+		}
+	}
 }
 
 // Find returns the last arrival of an object in this state, or nil.

@@ -114,7 +114,7 @@ func unschedulable(message string) string {
 }
 
 // KeepPod is a transform for an informer of pods: whole pods would be the largest part of a controller's stores. It
-// removes from a pod all but its name, labels, resourceVersion, and the part of its status that CauseOf reads.
+// keeps of a pod only some metadata, and the part of its status that CauseOf reads.
 func KeepPod(object any) (any, error) {
 	pod, ok := object.(*corev1.Pod)
 	if !ok {

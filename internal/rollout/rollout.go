@@ -57,7 +57,10 @@ func Conditions(deployment *appsv1.Deployment, replicas int32, cause Cause) (rea
 				ready.Reason = ReasonQuotaExceeded
 			}
 			// Without the pod's name, which is another one at each attempt.
-			_, because, _ := strings.Cut(condition.Message, "is forbidden: ")
+			because := condition.Message
+			if _, reason, found := strings.Cut(because, "is forbidden: "); found {
+				because = reason
+			}
 			ready.Message = Message(message + ": " + because)
 		case condition.Type == appsv1.DeploymentProgressing && condition.Status == corev1.ConditionFalse:
 			progressing = metav1.Condition{Status: metav1.ConditionFalse, Reason: ReasonDeadlineExceeded,
@@ -67,7 +70,7 @@ func Conditions(deployment *appsv1.Deployment, replicas int32, cause Cause) (rea
 	return ready, progressing
 }
 
-// IsReason reports whether a text is one word in CamelCase, as the schema of a condition demands of its reason.
+// IsReason reports whether a text is one word in CamelCase, as the API conventions ask of a condition's reason.
 func IsReason(text string) bool { return camelCase.MatchString(text) }
 
 // Message returns a text in one line, as valid UTF-8 of at most 1000 bytes: an event takes 1 kB. Without the port that a

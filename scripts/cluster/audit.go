@@ -34,7 +34,7 @@ func (c *cluster) audit(ctx context.Context) error {
 		}
 		return nil
 	case "local":
-		files, err := filepath.Glob(filepath.Join(c.local().folder, "logs", "audit*.log"))
+		files, err := filepath.Glob(filepath.Join(escapeGlob(c.local().folder), "logs", "audit*.log"))
 		if err != nil {
 			return err
 		}

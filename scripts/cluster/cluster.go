@@ -55,8 +55,11 @@ func newCluster() (*cluster, error) {
 // interrupted down leaves is still marked.
 var ours = []string{
 	"kubeconfig", ".kwok", "kwokctl.yaml", "audit.yaml", "kwokctl.log", "bin", "kubectl-cache", "etcd-damaged-*", "deploy",
-	".partial-*", marker,
+	partialPrefix + "*", marker,
 }
+
+// partialPrefix begins the names of files that are being written.
+const partialPrefix = ".partial-"
 
 // testClusters are the folders of the clusters that scripts/test.sh makes beside this one. They may be all that is there.
 var testClusters = []string{"test-local", "test-kind"}
@@ -94,7 +97,10 @@ func (c *cluster) checkOurs() error {
 		return err
 	}
 	marked := slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == marker && e.Type().IsRegular() })
-	others := slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !slices.Contains(testClusters, e.Name()) })
+	others := slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		partial := strings.HasPrefix(e.Name(), partialPrefix) // the marker, where a call was killed before it had its name
+		return !partial && !slices.Contains(testClusters, e.Name())
+	})
 	if !marked && others {
 		return fmt.Errorf("%s is not a cluster of the workbook: it has no file %q, and is not empty: set CLUSTER_DIR to another place",
 			c.path, marker)
@@ -123,7 +129,7 @@ func (c *cluster) make(content string) error {
 
 // write writes a file of the folder, whole or not at all.
 func (c *cluster) write(name string, data []byte) error {
-	file, err := os.CreateTemp(c.folder, ".partial-")
+	file, err := os.CreateTemp(c.folder, partialPrefix)
 	if err != nil {
 		return err
 	}
@@ -146,11 +152,15 @@ func (c *cluster) missing(ctx context.Context) string {
 		}
 		fallthrough
 	default:
-		if api, err := c.api(); err != nil || !api.ready(ctx) {
+		api, err := c.api()
+		if err != nil || !api.ready(ctx) {
 			return fmt.Sprintf("The %s cluster does not answer: run make cluster.", kind)
 		}
 		if _, err := os.Stat(c.kubectl()); err != nil {
 			return "The cluster's kubectl is missing: run make cluster."
+		}
+		if data, err := os.ReadFile(filepath.Join(c.folder, "kubeconfig")); err != nil || !api.isIn(data) {
+			return "The cluster's kubeconfig is missing, or is not its own any more: run make cluster."
 		}
 	}
 	return ""
@@ -187,7 +197,9 @@ func (c *cluster) up(ctx context.Context) error {
 		kind = want
 	}
 	if kind == "" {
-		kind = choose(ctx, c.root)
+		if kind, err = choose(ctx, c.root); err != nil {
+			return err
+		}
 	}
 	if kind == "local" && nodes > 0 {
 		return usageError("NODES is for a kind cluster: try NODES=3 CLUSTER=kind make cluster.")
@@ -215,6 +227,9 @@ func (c *cluster) isUp(ctx context.Context, want string, nodes int) (bool, error
 	}
 	if have := c.clusterType(); have != "" && want != "" && have != want {
 		return false, messagef("There is a %s cluster already: run make cluster-down first, then CLUSTER=%s make cluster.", have, want)
+	}
+	if c.clusterType() == "local" && nodes > 0 {
+		return false, usageError("NODES is for a kind cluster: run make cluster-down, then NODES=3 CLUSTER=kind make cluster.")
 	}
 	if c.missing(ctx) != "" {
 		return false, nil

@@ -80,7 +80,7 @@ func (l local) running() map[string]int {
 		if !slices.Contains(components, name) && name != "kwokctl" {
 			continue
 		}
-		if slices.ContainsFunc(arguments[1:], func(argument string) bool { return strings.Contains(argument, "="+l.folder+"/") }) {
+		if slices.ContainsFunc(arguments[1:], func(argument string) bool { return strings.Contains(argument, "="+l.cluster.folder+"/.kwok/") }) {
 			pids[name] = int(pid)
 		}
 	}
@@ -124,9 +124,11 @@ func (l local) start(s settings, name string) error {
 func (l local) stop(names ...string) error {
 	var used []int
 	if s, err := l.settings(); err == nil {
-		used = s.ports().List()
-		if len(names) > 0 {
-			used = []int{s.ports().APIServer} // only the API server is ever stopped alone
+		switch {
+		case len(names) == 0:
+			used = s.ports().List()
+		case slices.Contains(names, "kube-apiserver"):
+			used = []int{s.ports().APIServer}
 		}
 	}
 	killed := false

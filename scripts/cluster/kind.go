@@ -21,24 +21,34 @@ import (
 )
 
 // choose returns kind where a container runtime can run it, else local, and says why.
-func choose(ctx context.Context, root string) string {
+func choose(ctx context.Context, root string) (string, error) {
 	name := containerRuntime(ctx)
+	if ctx.Err() != nil { // or Ctrl-C would choose
+		return "", ctx.Err()
+	}
 	if name == "" {
 		say("Choosing the local cluster: neither Docker nor Podman answers (CLUSTER=kind|local decides).")
-		return "local"
+		return "local", nil
 	}
-	image := nodeImage(root)
+	image, err := nodeImage(root)
+	if err != nil {
+		return "", err
+	}
 	if exec.CommandContext(ctx, name, "image", "inspect", image).Run() != nil {
 		say("Pulling kind's node image with %s, for 5 minutes at most: %s", name, image)
-		ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+		pulling, cancel := context.WithTimeout(ctx, 5*time.Minute)
 		defer cancel()
-		if quick(ctx, name, "pull", "-q", image) != nil {
+		err := quick(pulling, name, "pull", "-q", image)
+		if ctx.Err() != nil {
+			return "", ctx.Err()
+		}
+		if err != nil {
 			say("Choosing the local cluster: %s answers, but the node image cannot be pulled (CLUSTER=kind|local decides).", name)
-			return "local"
+			return "local", nil
 		}
 	}
 	say("Choosing a kind cluster: %s answers and has the node image (CLUSTER=kind|local decides).", name)
-	return "kind"
+	return "kind", nil
 }
 
 // containerRuntime returns docker or podman, the first whose daemon answers within 3 seconds; nothing if none does.
@@ -75,15 +85,15 @@ func wantedNodes() (int, error) {
 }
 
 // nodeImage is the image that kind-config.yaml pins; KIND_NODE_IMAGE takes another.
-func nodeImage(root string) string {
+func nodeImage(root string) (string, error) {
 	if image := os.Getenv("KIND_NODE_IMAGE"); image != "" {
-		return image
+		return image, nil
 	}
 	config, err := kindConfig(root, 1)
 	if err != nil {
-		return ""
+		return "", err
 	}
-	return config.Nodes[0].Image
+	return config.Nodes[0].Image, nil
 }
 
 // kindConfig is kind-config.yaml, with workers added until there are so many nodes.
@@ -118,6 +128,20 @@ func (c *cluster) kindName() string {
 	return fmt.Sprintf("workbook-%08x", c.number())
 }
 
+// hasKindObjects reports whether the kind cluster was ever made whole by kind: then readers may have objects in it.
+func (c *cluster) hasKindObjects() bool {
+	_, noKubeconfig := os.Stat(filepath.Join(c.folder, "kubeconfig"))
+	_, noKubectl := os.Lstat(c.kubectl()) // kindFinish begins with it
+	return noKubeconfig == nil || noKubectl == nil
+}
+
+// kindKubeconfig is where kind writes its own kubeconfig, which nobody reads.
+func (c *cluster) kindKubeconfig() string {
+	path := filepath.Join(c.folder, "bin", "kubeconfig-of-kind")
+	os.Remove(path + ".lock") // left by a killed call; no other call is running, as this one holds the cluster's lock
+	return path
+}
+
 // kindProvider returns kind, with the container runtime that answers.
 func kindProvider(ctx context.Context) (*kind.Provider, string, error) {
 	name := containerRuntime(ctx)
@@ -127,8 +151,7 @@ func kindProvider(ctx context.Context) (*kind.Provider, string, error) {
 	case "podman":
 		return kind.NewProvider(kind.ProviderWithLogger(cmd.NewLogger()), kind.ProviderWithPodman()), name, nil
 	}
-	return nil, "", message("The kind cluster needs Docker or Podman, and neither answers: " +
-		"start one, or run make cluster-down and CLUSTER=local make cluster.")
+	return nil, "", message("The kind cluster needs Docker or Podman, and neither answers: start one.")
 }
 
 // kindUp starts a kind cluster: Kubernetes in containers, with a kubelet that runs containers.
@@ -142,11 +165,9 @@ func (c *cluster) kindUp(ctx context.Context, nodes int) error {
 	if err != nil {
 		return fmt.Errorf("%s cannot list its containers: %w: run make doctor", docker, err)
 	}
-	_, err = os.Stat(filepath.Join(c.folder, "kubeconfig"))
-	wasWhole := err == nil
 	containers := strings.Fields(string(list))
 	switch {
-	case len(containers) > 0 && wasWhole:
+	case len(containers) > 0 && c.hasKindObjects():
 		say("The kind cluster does not answer: starting its containers again.")
 		if output, err := exec.CommandContext(ctx, docker, append([]string{"start"}, containers...)...).CombinedOutput(); err != nil {
 			return fmt.Errorf("%s cannot start the kind cluster's containers: %s: run make cluster-down to give it up",
@@ -156,29 +177,35 @@ func (c *cluster) kindUp(ctx context.Context, nodes int) error {
 			return err
 		}
 		say("The cluster is up again, its objects are still there.")
-		return nil
-	case len(containers) > 0: // an interrupted first start, with no objects yet
-		if err := provider.Delete(name, filepath.Join(c.folder, "kubeconfig")); err != nil {
+		_, err := c.isUp(ctx, "kind", nodes) // its number of nodes may be another one
+		return err
+	case len(containers) > 0: // an interrupted first start
+		say("The kind cluster was never whole: making it again.")
+		if err := provider.Delete(name, c.kindKubeconfig()); err != nil {
 			return err
 		}
-	case wasWhole:
+	case c.hasKindObjects():
 		say("The kind cluster's containers are gone: making a new one.")
 	}
 	config, err := kindConfig(c.root, nodes)
 	if err != nil {
 		return err
 	}
+	image, err := nodeImage(c.root)
+	if err != nil {
+		return err
+	}
 	options := []kind.CreateOption{
 		kind.CreateWithV1Alpha4Config(config),
-		kind.CreateWithNodeImage(nodeImage(c.root)),
-		kind.CreateWithKubeconfigPath(filepath.Join(c.folder, "bin", "kubeconfig-of-kind")),
+		kind.CreateWithNodeImage(image),
+		kind.CreateWithKubeconfigPath(c.kindKubeconfig()),
 		kind.CreateWithWaitForReady(3 * time.Minute),
 		kind.CreateWithDisplayUsage(false),
 	}
 	if err := os.MkdirAll(filepath.Join(c.folder, "bin"), 0o700); err != nil {
 		return err
 	}
-	defer os.Remove(filepath.Join(c.folder, "bin", "kubeconfig-of-kind")) // kindFinish writes the workbook's own
+	defer os.Remove(c.kindKubeconfig()) // kindFinish writes the workbook's own
 	if err := provider.Create(name, options...); err != nil {
 		return messagef("%v\nkind could not make the cluster: see above, run make doctor, or take CLUSTER=local make cluster.", err)
 	}
@@ -253,8 +280,11 @@ func runsHere(path string) bool {
 
 func (c *cluster) kindDown(ctx context.Context) error {
 	provider, _, err := kindProvider(ctx)
-	if err != nil {
-		return err
+	if err != nil && ctx.Err() == nil && !c.hasKindObjects() {
+		return nil // CLUSTER=kind, and there was never a Docker: what must be removed is the folder
 	}
-	return provider.Delete(c.kindName(), filepath.Join(c.folder, "kubeconfig"))
+	if err != nil {
+		return messagef("%v Or remove the folder %s: the containers then stay.", err, c.path)
+	}
+	return provider.Delete(c.kindName(), c.kindKubeconfig())
 }

@@ -24,7 +24,7 @@ type api struct {
 	client        *http.Client
 }
 
-// api returns the cluster's: of the kubeconfig, or where there is none yet, of the keys of a local cluster.
+// api returns the cluster's: of the keys of a local cluster, or of the kubeconfig of a kind cluster.
 func (c *cluster) api() (*api, error) {
 	if c.clusterType() == "local" {
 		l := c.local()
@@ -122,12 +122,16 @@ users:
 // writeKubeconfig writes the kubeconfig, unless it is right as it is: a reader may have added users and contexts to it.
 func (c *cluster) writeKubeconfig(a *api) error {
 	data, err := os.ReadFile(filepath.Join(c.folder, "kubeconfig"))
-	if err == nil {
-		if old, err := parseKubeconfig(data); err == nil && bytes.Equal(old.kubeconfig(), a.kubeconfig()) {
-			return nil
-		}
+	if err == nil && a.isIn(data) {
+		return nil
 	}
 	return c.write("kubeconfig", a.kubeconfig())
+}
+
+// isIn reports whether a kubeconfig leads to this API server.
+func (a *api) isIn(kubeconfig []byte) bool {
+	found, err := parseKubeconfig(kubeconfig)
+	return err == nil && bytes.Equal(found.kubeconfig(), a.kubeconfig())
 }
 
 // connect prepares the client. It is net/http's: client-go takes minutes to compile, and this must start at once.

@@ -30,14 +30,14 @@ func (c *cluster) local() local {
 	return local{c, filepath.Join(c.folder, ".kwok", "clusters", "workbook")}
 }
 
-// nodes are how many kwok makes, each with room for 4000 pods, whose addresses 10.244.x.x a /20 just holds.
+// nodes are how many kwok makes, each with room for 4000 pods. They share the addresses 10.244.x.x of a /18, which are enough.
 const nodes = 4
 
 var nodeParameters = []string{
 	"--param=.allocatable.pods=4000",
 	"--param=.allocatable.cpu=400",
 	`--param=.allocatable.memory="4Ti"`,
-	`--param=.podCIDRs=["10.244.0.0/20"]`,
+	`--param=.podCIDRs=["10.244.0.0/18"]`,
 	`--param=.nodeIPs=["192.0.2.1"]`,
 }
 
@@ -128,6 +128,9 @@ func (l local) hasData() bool {
 
 // startAndWait starts what does not run, and returns when the cluster is whole, or cannot become so.
 func (l local) startAndWait(ctx context.Context, p programs, try int) error {
+	if err := l.stop("kwokctl"); err != nil { // left by a killed call, it would go on beside this one
+		return err
+	}
 	before := l.snapshot()
 	s, err := l.settings()
 	if err != nil || try > 0 || len(before.pids) == 0 || !s.usable() {
@@ -184,10 +187,11 @@ func (l local) create(ctx context.Context, p programs, wanted ports.Ports, try i
 	for _, name := range components {
 		arguments = append(arguments, "--"+name+"-binary="+p.path(name))
 	}
-	kwokctl, err := l.kwokctl(p, arguments...)
+	kwokctl, closeLog, err := l.kwokctl(p, arguments...)
 	if err != nil {
 		return err
 	}
+	defer closeLog()
 	if err := kwokctl.Start(); err != nil {
 		return err
 	}
@@ -226,15 +230,15 @@ func (l local) created() bool {
 
 // kwokctl prepares a call of it. It keeps its files in ~/.kwok, hence the other HOME (a space would end KWOK_WORKDIR),
 // and reads the name of its configuration as a list, hence a name without folders, which may have a comma.
-func (l local) kwokctl(p programs, arguments ...string) (*exec.Cmd, error) {
+func (l local) kwokctl(p programs, arguments ...string) (cmd *exec.Cmd, closeLog func() error, err error) {
 	log, err := os.OpenFile(filepath.Join(l.cluster.folder, "kwokctl.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	cmd := exec.Command(p.path("kwokctl"), append([]string{"--name=workbook"}, arguments...)...)
+	cmd = exec.Command(p.path("kwokctl"), append([]string{"--name=workbook"}, arguments...)...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = l.cluster.folder, log, log
 	cmd.Env = append(os.Environ(), "HOME="+l.cluster.folder, "KWOK_WORKDIR=", "PATH="+p.folder()+":"+os.Getenv("PATH"))
-	return cmd, nil
+	return cmd, log.Close, nil
 }
 
 // finish makes a cluster whose components run whole: nodes, kubectl, and at last the kubeconfig.
@@ -244,10 +248,11 @@ func (l local) finish(ctx context.Context, p programs, before snapshot) error {
 		return err
 	}
 	if _, all, err := api.readyNodes(ctx); err != nil || all < nodes {
-		kwokctl, err := l.kwokctl(p, append([]string{"scale", "node", fmt.Sprintf("--replicas=%d", nodes)}, nodeParameters...)...)
+		kwokctl, closeLog, err := l.kwokctl(p, append([]string{"scale", "node", fmt.Sprintf("--replicas=%d", nodes)}, nodeParameters...)...)
 		if err != nil {
 			return err
 		}
+		defer closeLog()
 		if err := kwokctl.Run(); err != nil {
 			return fmt.Errorf("kwokctl cannot make the nodes: %w: see %s", err, filepath.Join(l.cluster.folder, "kwokctl.log"))
 		}

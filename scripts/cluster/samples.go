@@ -22,8 +22,8 @@ import (
 // chapter N needs, which are its own and the earlier chapters'. Changed ones are applied again; with --if-missing only
 // where one is missing, which is a quick question. With --pods, it also scales chapter 3's crowd.
 //
-// It says which objects it has created or changed. A sample that cannot run, for want of its image say, delays nothing:
-// it is named, with the reason that its pod gives.
+// It says which objects it has created or changed. A sample that cannot run, for want of its image say, is not waited
+// for long: it is named, with the reason that its pod gives.
 func (c *cluster) samples(ctx context.Context, arguments []string) error {
 	flags := flag.NewFlagSet("samples", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)

@@ -98,15 +98,12 @@ func (l local) wait(ctx context.Context, before snapshot, what string, holds fun
 func (l local) startAgain(s settings, name string, last *attempt) error {
 	log, words := l.lastWords(name, last.log)
 	switch {
-	case strings.Contains(log, "no space left on device"):
+	case strings.Contains(log, "no space left on device"), strings.Contains(log, "quota exceeded"):
 		return messagef("%s has ended: the disk of %s is full: free some, then run make cluster.", name, l.cluster.folder)
 	case strings.Contains(log, "too many open files"), strings.Contains(log, "file descriptor limit"):
 		return messagef("%s has ended: it may not open enough files: run ulimit -n 4096, then make cluster.", name)
 	case strings.Contains(log, "address already in use"):
 		return &portTakenError{name + ": " + words}
-	}
-	if words == "" {
-		words = "it has logged no error"
 	}
 	if time.Since(last.at) < quickly {
 		last.quickEnds++
@@ -114,6 +111,9 @@ func (l local) startAgain(s settings, name string, last *attempt) error {
 		last.quickEnds = 0
 	}
 	if last.quickEnds >= maxQuickEnds {
+		if words == "" { // ended from outside, for want of memory, say: its data are as they were
+			return messagef("%s does not start, and has logged no error: see %s.", name, l.log(name))
+		}
 		if name == "etcd" {
 			return &damagedError{words}
 		}
