@@ -157,6 +157,9 @@ func kindProvider(ctx context.Context) (*kind.Provider, string, error) {
 // kindUp starts a kind cluster: Kubernetes in containers, with a kubelet that runs containers.
 func (c *cluster) kindUp(ctx context.Context, nodes int) error {
 	provider, docker, err := kindProvider(ctx)
+	if err != nil && !c.hasKindObjects() {
+		return messagef("%v Or run make cluster-down, then CLUSTER=local make cluster.", err)
+	}
 	if err != nil {
 		return err
 	}
