@@ -100,7 +100,13 @@ func TestKindRunsTheChapters(t *testing.T) {
 	clean := func() {
 		c.run(t, "./apply-samples.sh")
 		for _, owner := range []string{"configmap/orders --namespace=databases", "databasemanager/example-mysql --namespace=default"} {
-			c.run(t, "./kubectl", append([]string{"delete", "--cascade=foreground", "--timeout=2m"}, strings.Fields(owner)...)...)
+			arguments := append([]string{"delete", "--ignore-not-found", "--cascade=foreground", "--timeout=2m"}, strings.Fields(owner)...)
+			var last result
+			// On a busy machine, an API server can take longer for a TLS handshake than the 10 seconds that kubectl waits.
+			testkit.Await(t, owner+" is deleted", func() bool {
+				last = run(t, c.env, "./kubectl", arguments...)
+				return last.code == 0
+			}, &last)
 		}
 	}
 	clean()
