@@ -80,7 +80,8 @@ func (l local) running() map[string]int {
 		if !slices.Contains(components, name) && name != "kwokctl" {
 			continue
 		}
-		if slices.ContainsFunc(arguments[1:], func(argument string) bool { return strings.Contains(argument, "="+l.cluster.folder+"/.kwok/") }) {
+		inFolder := func(argument string) bool { return strings.Contains(argument, "="+l.cluster.folder+"/.kwok/") }
+		if slices.ContainsFunc(arguments[1:], inFolder) {
 			pids[name] = int(pid)
 		}
 	}
