@@ -130,9 +130,12 @@ func (c *cluster) kindName() string {
 
 // hasKindObjects reports whether the kind cluster was ever made whole by kind: then readers may have objects in it.
 func (c *cluster) hasKindObjects() bool {
-	_, noKubeconfig := os.Stat(filepath.Join(c.folder, "kubeconfig"))
-	_, noKubectl := os.Lstat(c.kubectl()) // kindFinish begins with it
-	return noKubeconfig == nil || noKubectl == nil
+	for _, path := range []string{filepath.Join(c.folder, "kubeconfig"), c.kubectl()} { // kindFinish makes both
+		if _, err := os.Lstat(path); err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // kindKubeconfig is where kind writes its own kubeconfig, which nobody reads.
@@ -189,6 +192,10 @@ func (c *cluster) kindUp(ctx context.Context, nodes int) error {
 		}
 	case c.hasKindObjects():
 		say("The kind cluster's containers are gone: making a new one.")
+		// The new one may be interrupted. Without these, it does not look like one that was whole.
+		if err := errors.Join(os.RemoveAll(filepath.Join(c.folder, "kubeconfig")), os.RemoveAll(c.kubectl())); err != nil {
+			return err
+		}
 	}
 	config, err := kindConfig(c.root, nodes)
 	if err != nil {
