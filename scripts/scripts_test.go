@@ -301,6 +301,37 @@ $`)
 	}
 }
 
+func TestKindWithoutDocker(t *testing.T) {
+	t.Parallel()
+	env := append(goCaches(t), fakes(t, map[string]string{"docker": "exit 1", "podman": "exit 1"}),
+		"CLUSTER=kind", "CLUSTER_DIR="+filepath.Join(t.TempDir(), "cluster"))
+	want := result{"", "The kind cluster needs Docker or Podman, and neither answers: start one. " +
+		"Or run make cluster-down, then CLUSTER=local make cluster.\n", 1}
+	if got := run(t, env, "./cluster-up.sh"); got != want {
+		t.Errorf("up: %+v, want %+v", got, want)
+	}
+	// It has no containers, so it needs none to be removed.
+	want = result{"", "The kind cluster is removed.\n", 0}
+	if got := run(t, env, "./cluster-down.sh"); got != want {
+		t.Errorf("down: %+v, want %+v", got, want)
+	}
+}
+
+func TestCtrlCChoosesNothing(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "cluster")
+	env := append(goCaches(t), "CLUSTER_DIR="+folder, fakes(t, map[string]string{
+		"docker": "case $1 in image) exit 1 ;; pull) kill -INT $PPID; exec sleep 60 ;; esac",
+	}))
+	got := run(t, env, "./cluster-up.sh")
+	if got.code != 130 || !strings.Contains(got.stderr, "Pulling") || strings.Contains(got.stderr, "Choosing") {
+		t.Errorf("got %+v, want it to end while it pulls", got)
+	}
+	if _, err := os.Stat(folder); err == nil {
+		t.Errorf("%s is there", folder)
+	}
+}
+
 func TestKindIsChosenWhereItCanRun(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ failing, want string }{
