@@ -254,12 +254,11 @@ func repairs(t *testing.T, c *cluster) {
 	}
 	c.hasUser(t)
 	// Learners delete files.
-	for _, name := range []string{"kubeconfig", "bin"} {
+	for name, missing := range map[string]string{"kubeconfig": "kubeconfig", "bin": "kubectl"} {
 		if err := os.RemoveAll(filepath.Join(c.folder, name)); err != nil {
 			t.Fatal(err)
 		}
-		if got := run(t, c.env, "./cluster-status.sh"); got.code != 1 || !strings.Contains(got.stderr, name+" is missing") &&
-			!strings.Contains(got.stderr, "kubectl is missing") {
+		if got := run(t, c.env, "./cluster-status.sh"); got.code != 1 || !strings.Contains(got.stderr, missing+" is missing") {
 			t.Errorf("status without %s: %+v", name, got)
 		}
 		c.run(t, "./cluster-up.sh")

@@ -66,9 +66,10 @@ func (l *Log) forget() {
 	}
 	l.forgotten = time.Now()
 	for object, arrivals := range l.arrivals {
-		arrivals = slices.DeleteFunc(arrivals, func(a *Arrival) bool { return a.stored && time.Since(a.At) > time.Minute })
-		l.arrivals[object] = arrivals
-		if len(arrivals) == 0 {
+		kept := slices.DeleteFunc(arrivals, func(a *Arrival) bool { return a.stored && time.Since(a.At) > time.Minute })
+		if len(kept) > 0 {
+			l.arrivals[object] = kept
+		} else {
 			delete(l.arrivals, object)
 		}
 	}

@@ -44,6 +44,21 @@ func TestArrivalsAreForgottenAMinuteAfterTheyWereStored(t *testing.T) {
 	})
 }
 
+func TestArrivalsOfAnObjectThatNeverComesAgainAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log Log
+		log.Arrive(watch.Added, pod("1"))
+		log.Stored(pod("1"))
+		time.Sleep(2 * time.Minute)
+		other := pod("2")
+		other.Name = "other"
+		log.Arrive(watch.Added, other)
+		if log.Find(pod("1")) != nil || len(log.arrivals) != 1 {
+			t.Errorf("arrivals of %d objects, want other's only", len(log.arrivals))
+		}
+	})
+}
+
 // TestStored asks a real store's index function what happens to it.
 func TestStored(t *testing.T) {
 	var log Log

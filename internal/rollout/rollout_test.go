@@ -50,6 +50,10 @@ func TestConditions(t *testing.T) {
 			with(appsv1.DeploymentReplicaFailure, corev1.ConditionTrue, rejected), 1, Cause{},
 			`False PodsRejected: 0 of 1 replicas are ready: violates PodSecurity "restricted"`, "True RollingOut",
 		},
+		"a webhook rejects the pods": {
+			with(appsv1.DeploymentReplicaFailure, corev1.ConditionTrue, `admission webhook "x" denied the request: no`), 1, Cause{},
+			`False PodsRejected: 0 of 1 replicas are ready: admission webhook "x" denied the request: no`, "True RollingOut",
+		},
 		"a quota is full": {
 			with(appsv1.DeploymentReplicaFailure, corev1.ConditionTrue, `pods "db-1-x" is forbidden: exceeded quota: none`), 1, Cause{},
 			"False QuotaExceeded: 0 of 1 replicas are ready: exceeded quota: none", "True RollingOut",

@@ -98,7 +98,7 @@ func (l local) wait(ctx context.Context, before snapshot, what string, holds fun
 func (l local) startAgain(s settings, name string, last *attempt) error {
 	log, words := l.lastWords(name, last.log)
 	switch {
-	case strings.Contains(log, "no space left on device"), strings.Contains(log, "quota exceeded"):
+	case strings.Contains(log, "no space left on device"), strings.Contains(log, "disk quota exceeded"):
 		return messagef("%s has ended: the disk of %s is full: free some, then run make cluster.", name, l.cluster.folder)
 	case strings.Contains(log, "too many open files"), strings.Contains(log, "file descriptor limit"):
 		return messagef("%s has ended: it may not open enough files: run ulimit -n 4096, then make cluster.", name)
