@@ -73,8 +73,8 @@ undeploy: ## remove it again, with the CRD and all DatabaseManagers
 doctor: ## check this machine for what the workbook needs
 	@scripts/doctor.sh
 
-test: ## run all tests but those that need kind, on the local cluster
-	@scripts/test.sh local
+test: ## run all tests but those that need kind, on the local cluster, or some: make test ARGS="./05-controller -run TestLife"
+	@scripts/test.sh local $(ARGS)
 
 test-kind: ## run all tests on a kind cluster, or some: make test-kind ARGS="./06-crd-codegen -run Kind"
 	@scripts/test.sh kind $(ARGS)

@@ -118,3 +118,5 @@ func allocated(b *testing.B, config *rest.Config) float64 {
 }
 
 var allocatedMetric = regexp.MustCompile(`(?m)^go_memstats_alloc_bytes_total (\S+)$`)
+
+func TestBenchmarksWithoutACluster(t *testing.T) { testcluster.CheckBenchmarks(t) }

@@ -16,6 +16,7 @@ import (
 // the same events as without: it chooses between a list and a streaming list itself, and a server that has no CBOR is
 // asked for JSON.
 func TestFeatureGates(t *testing.T) {
+	t.Parallel()
 	config, kubeconfig := testcluster.Config(t), testcluster.Kubeconfig(t)
 	configMaps := func(namespace string) func(name string) {
 		return func(name string) {
@@ -26,6 +27,7 @@ func TestFeatureGates(t *testing.T) {
 	for _, gates := range []string{"WatchListClient=false", "ClientsAllowCBOR=true", "ClientsAllowCBOR=true ClientsPreferCBOR=true"} {
 		for _, args := range []string{"", "--stream"} {
 			t.Run(strings.TrimSpace(gates+" "+args), func(t *testing.T) {
+				t.Parallel()
 				namespace := testcluster.Namespace(t, config)
 				create := configMaps(namespace)
 				create("before")

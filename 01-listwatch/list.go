@@ -40,8 +40,7 @@ func (w *watcher) list(ctx context.Context) error {
 		}
 		// A page with fewer objects than the limit is not always the last one. The last one has no continue token.
 		if list.GetContinue() == "" {
-			w.replace(listed, list.GetResourceVersion(), fmt.Sprintf("listed in %d page(s)", pages), start)
-			return nil
+			return w.replace(listed, list.GetResourceVersion(), fmt.Sprintf("listed in %d page(s)", pages), start)
 		}
 		options.Continue = list.GetContinue()
 	}

@@ -7,5 +7,6 @@ import (
 )
 
 func TestReadme(t *testing.T) {
+	t.Parallel()
 	transcript.Test(t, "README.md", "scripts/kubectl delete pod web -n nginx --ignore-not-found", "scripts/apply-samples.sh 1")
 }

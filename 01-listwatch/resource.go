@@ -11,27 +11,19 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/tools/cache"
 
-	"example.com/client-go-workbook/internal/connect"
+	"example.com/client-go-workbook/internal/discover"
 	"example.com/client-go-workbook/internal/program"
 )
 
 // newListWatch returns the two requests: a List, which has one short answer, and a Watch, which has one answer that does
 // not end.
 func newListWatch(ctx context.Context, config *rest.Config, s selection) (*cache.ListWatch, error) {
-	wanted := schema.ParseGroupResource(s.resource)
-	if wanted.Resource == "" {
-		return nil, program.Usagef("--resource %q names no resource: write one such as pods, deploy or deployments.apps", s.resource)
-	}
 	clientset, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, err
@@ -47,10 +39,7 @@ func newListWatch(ctx context.Context, config *rest.Config, s selection) (*cache
 
 	// All other resources, custom resources too, go through the dynamic client. It has no types: objects are maps, decoded
 	// from JSON. It has no paths either, so the program asks the server for the resource's group and version.
-	mapping, err := findResource(ctx, config, wanted)
-	if apimeta.IsNoMatchError(err) {
-		return nil, program.Usagef("%s", connect.Explain(err))
-	}
+	mapping, err := discover.Watchable(ctx, config, s.resource)
 	if err != nil {
 		return nil, err
 	}
@@ -89,20 +78,4 @@ type selection struct {
 	resource, namespace string
 	labels              labels.Selector
 	fields              fields.Selector
-}
-
-// findResource asks the server's discovery API which resource a name such as "deploy" or "deployments.apps" stands for.
-// The mapping has its group and version, and whether its objects belong to namespaces.
-func findResource(ctx context.Context, config *rest.Config, wanted schema.GroupResource) (*apimeta.RESTMapping, error) {
-	client, err := discovery.NewDiscoveryClientForConfig(config)
-	if err != nil {
-		return nil, err
-	}
-	cached := memory.NewMemCacheClientWithContext(client)
-	mapper := restmapper.NewShortcutExpanderWithContext(restmapper.NewDeferredDiscoveryRESTMapperWithContext(cached), cached, nil)
-	kind, err := mapper.KindForWithContext(ctx, wanted.WithVersion(""))
-	if err != nil {
-		return nil, err
-	}
-	return mapper.RESTMappingWithContext(ctx, kind.GroupKind(), kind.Version)
 }

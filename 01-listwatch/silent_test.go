@@ -35,10 +35,11 @@ func TestSilentConnection(t *testing.T) {
 			fmt.Fprint(w, list10)
 			return
 		}
-		if rv := r.URL.Query().Get("resourceVersion"); rv != "10" {
+		nth := watches.Add(1)
+		if rv := r.URL.Query().Get("resourceVersion"); rv != "10" && nth <= 2 {
 			t.Errorf("a watch from resourceVersion %q, want 10", rv)
 		}
-		if watches.Add(1) == 1 {
+		if nth == 1 {
 			fmt.Fprint(w, event("BOOKMARK", podEnd)) // of resourceVersion 10: the watch is open, and has no progress
 		} else {
 			fmt.Fprint(w, event("MODIFIED", podA11))
@@ -70,11 +71,12 @@ func TestSilentConnection(t *testing.T) {
 	cut.Restore() // for new connections
 	awaitLine(t, out, "MODIFIED x/a resourceVersion 11")
 	printed := out.String()
-	lost := strings.Contains(printed, ": the connection to the server is lost: http2: client connection lost\n")
-	if !lost || !strings.Contains(printed, "RETRY") || strings.Contains(printed, "UNREADABLE") {
+	// On a busy machine, a ping of a good connection can take longer than a second, too.
+	lost := strings.Count(printed, ": the connection to the server is lost: http2: client connection lost\n")
+	if lost == 0 || strings.Count(printed, "RETRY ") != lost || strings.Contains(printed, "UNREADABLE") {
 		t.Errorf("printed, want a RETRY for the connection that was lost:\n%s", printed)
 	}
-	if lists.Load() != 1 || dials.Load() != 2 {
-		t.Errorf("%d lists and %d connections, want 1 and 2", lists.Load(), dials.Load())
+	if n := int(dials.Load()); lists.Load() != 1 || n != 1+lost {
+		t.Errorf("%d lists and %d connections, want 1, and one more than the %d that were lost", lists.Load(), n, lost)
 	}
 }

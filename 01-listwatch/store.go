@@ -62,7 +62,10 @@ func (w *watcher) update(event watch.EventType, name cache.ObjectName, e entry) 
 
 // replace replaces the store with a new list and prints it: the first time all of it, later the differences, which the
 // watch has missed. It sees the outcome only: an object that was created and deleted in between leaves no trace.
-func (w *watcher) replace(listed store, resourceVersion, how string, start time.Time) {
+func (w *watcher) replace(listed store, resourceVersion, how string, start time.Time) error {
+	if resourceVersion == "" {
+		return errNoVersion
+	}
 	for _, name := range sorted(w.store) {
 		// The same name with another UID is another object: the one in the store was deleted.
 		if listed[name].uid != w.store[name].uid {
@@ -84,6 +87,7 @@ func (w *watcher) replace(listed store, resourceVersion, how string, start time.
 	took := time.Since(start).Round(time.Millisecond)
 	w.out.Line("SYNCED", "%d object(s) at resourceVersion %s, %s in %s", len(listed), resourceVersion, how, took)
 	w.store, w.resourceVersion = listed, resourceVersion
+	return nil
 }
 
 func sorted(s store) []cache.ObjectName {

@@ -33,8 +33,11 @@ type watcher struct {
 	resourceVersion string // of the last list or event; empty when the next request must be a list
 }
 
-// run lists and watches until ctx ends. It gives up only if the server rejects a request as wrong before the first list:
-// then a retry does not help. It waits after an error, and after a watch without progress.
+// errNoVersion is about a list that no watch can continue.
+var errNoVersion = errors.New("the list has no resourceVersion, so a watch has nowhere to start: choose another --resource")
+
+// run lists and watches until ctx ends. It gives up only before the first list, if the server rejects a request as wrong, or
+// sends a list that cannot be watched from: then a retry does not help. It waits after an error, and after a watch without progress.
 func (w *watcher) run(ctx context.Context) error {
 	backoff := firstDelay
 	for {
@@ -48,7 +51,7 @@ func (w *watcher) run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		if w.store == nil && isWrongRequest(err) {
+		if w.store == nil && (isWrongRequest(err) || errors.Is(err, errNoVersion)) {
 			return err
 		}
 		// An event or a list changes the resourceVersion. A watch without events is progress only if it lasted: a server
@@ -124,7 +127,9 @@ func (w *watcher) watch(ctx context.Context) error {
 		case initial == nil:
 			w.update(event.Type, name, e)
 		case event.Type == watch.Bookmark && endsInitialEvents(event.Object):
-			w.replace(initial, e.resourceVersion, "streamed", start)
+			if err := w.replace(initial, e.resourceVersion, "streamed", start); err != nil {
+				return err
+			}
 			initial = nil
 		case event.Type != watch.Bookmark:
 			// w.resourceVersion stays empty: a watch that resumes in the middle of a streaming list misses the rest of it.

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -30,15 +31,21 @@ type step struct {
 }
 
 const (
-	list10  = `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"10"},"items":[` + podA1 + `,` + podB2 + `]}`
-	list20  = `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"20"},"items":[` + podA1 + `]}`
-	podA1   = `{"kind":"Pod","apiVersion":"v1","metadata":{"namespace":"x","name":"a","uid":"ua","resourceVersion":"1"}}`
-	podB2   = `{"kind":"Pod","apiVersion":"v1","metadata":{"namespace":"x","name":"b","uid":"ub","resourceVersion":"2"}}`
-	podA11  = `{"kind":"Pod","apiVersion":"v1","metadata":{"namespace":"x","name":"a","uid":"ua","resourceVersion":"11"}}`
-	podA12  = `{"kind":"Pod","apiVersion":"v1","metadata":{"namespace":"x","name":"a","uid":"another","resourceVersion":"12"}}`
+	list10        = `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"10"},"items":[` + podA1 + `,` + podB2 + `]}`
+	listNoVersion = `{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[` + podA1 + `]}`
+	list20        = `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"20"},"items":[` + podA1 + `]}`
+	podA1         = `{"kind":"Pod","apiVersion":"v1","metadata":{"namespace":"x","name":"a","uid":"ua","resourceVersion":"1"}}`
+	podB2         = `{"kind":"Pod","apiVersion":"v1","metadata":{"namespace":"x","name":"b","uid":"ub","resourceVersion":"2"}}`
+	podA11        = `{"kind":"Pod","apiVersion":"v1","metadata":{"namespace":"x","name":"a","uid":"ua","resourceVersion":"11"}}`
+	podA12        = `{"kind":"Pod","apiVersion":"v1","metadata":{"namespace":"x","name":"a","uid":"another","resourceVersion":"12"}}`
+	podEvil       = `{"kind":"Pod","apiVersion":"v1","metadata":{"namespace":"x","name":"a","uid":"ua","resourceVersion":"11",` +
+		`"labels":{"\u001b]0;t\u0007\u202e":"x"},"managedFields":[{"manager":"\u001b[0m","fieldsV1":{"f:status":{"f:phase":{}}}}]},` +
+		`"status":{"phase":"\u001b[31mRunning\u009b"}}`
 	podC13  = `{"kind":"Pod","apiVersion":"v1","metadata":{"namespace":"x","name":"c","uid":"uc","resourceVersion":"13"}}`
 	podRV15 = `{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"15"}}`
 	podEnd  = `{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"10","annotations":{"k8s.io/initial-events-end":"true"}}}`
+
+	statusEvil = `{"kind":"Status","apiVersion":"v1","status":"Failure","code":500,"message":"\u202eout\u001b[2J"}`
 
 	listed10 = `LISTED     x/a resourceVersion 1
 LISTED     x/b resourceVersion 2
@@ -214,6 +221,34 @@ CLOSED     after 2 event(s): resuming after resourceVersion 10
 `,
 			took: 500 * time.Millisecond,
 		},
+		"a list without a resourceVersion, later, is asked for again": {
+			script: []step{
+				{body: list10},
+				{query: "watch=true&resourceVersion=10", status: http.StatusGone, body: gone},
+				{query: "limit=500", body: listNoVersion},
+				{query: "limit=500", body: list20},
+				{query: "watch=true&resourceVersion=20"},
+			},
+			want: listed10 + `EXPIRED    too old resource version: 10 (90): listing again in 500ms
+RETRY      in 1s: the list has no resourceVersion, so a watch has nowhere to start: choose another --resource
+MISSED     DELETED x/b resourceVersion 2
+SYNCED     1 object(s) at resourceVersion 20, listed in 1 page(s) in 0s
+`,
+			took: 1500 * time.Millisecond,
+		},
+		"what a terminal would obey is shown": {
+			script: []step{
+				{body: list10},
+				{query: "watch=true&resourceVersion=10", body: event("MODIFIED", podEvil)},
+				{query: "watch=true&resourceVersion=11", status: 500, body: statusEvil},
+				{query: "watch=true&resourceVersion=11"},
+			},
+			want: listed10 + `MODIFIED   x/a resourceVersion 11 \x1b[31mRunning\u009b: metadata.labels.\x1b]0;t\a\u202e, status.phase, by \x1b[0m
+CLOSED     after 1 event(s): resuming after resourceVersion 11
+RETRY      in 500ms: \u202eout\x1b[2J
+`,
+			took: 500 * time.Millisecond,
+		},
 		"forbidden later is waited out": {
 			script: []step{
 				{body: list10},
@@ -249,6 +284,21 @@ func TestFirstRequestRefused(t *testing.T) {
 			t.Errorf("run = %v and printed %q, want an error and nothing printed", err, got)
 		}
 	})
+}
+
+// TestAListWithoutResourceVersion has nothing to watch from.
+func TestAListWithoutResourceVersion(t *testing.T) {
+	for stream, body := range map[bool]string{
+		false: listNoVersion,
+		true:  event("ADDED", podA1) + event("BOOKMARK", strings.Replace(podEnd, `"resourceVersion":"10",`, "", 1)),
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			got, err := play(t, stream, []step{{status: http.StatusOK, body: body}})
+			if !errors.Is(err, errNoVersion) || got != "" {
+				t.Errorf("stream %t: run = %v and printed %q, want an error and nothing printed", stream, err, got)
+			}
+		})
+	}
 }
 
 func repeat(n int, s step) []step {

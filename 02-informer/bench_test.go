@@ -118,3 +118,5 @@ func createPods(b *testing.B, config *rest.Config, namespace string, count int) 
 		return err
 	})
 }
+
+func TestBenchmarksWithoutACluster(t *testing.T) { testcluster.CheckBenchmarks(t) }

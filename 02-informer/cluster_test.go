@@ -26,6 +26,7 @@ import (
 )
 
 func TestReadme(t *testing.T) {
+	t.Parallel()
 	transcript.Test(t, "README.md",
 		"scripts/kubectl delete deployment/nginx-deployment pod/web -n nginx --ignore-not-found",
 		"scripts/kubectl delete clusterrole/visitor clusterrolebinding/visitor --ignore-not-found",
@@ -39,6 +40,7 @@ func TestMain(m *testing.M) {
 
 // TestBadInput runs the program: each mistake ends it with one line, before anything is started.
 func TestBadInput(t *testing.T) {
+	t.Parallel()
 	kubeconfig := testcluster.Kubeconfig(t)
 	for name, test := range map[string]struct {
 		args []string
@@ -52,6 +54,7 @@ func TestBadInput(t *testing.T) {
 		"an unknown bad handler": {[]string{"--bad-handler=lazy"}, "it takes slow, blocks or panics"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			stdout, stderr, code := testkit.Run(t, testkit.Program(t, append(test.args, "--kubeconfig", kubeconfig)...))
 			if code != 2 {
 				t.Errorf("exit code %d, want 2", code)
@@ -75,7 +78,7 @@ func start(t *testing.T, config *rest.Config, namespace string, change func(*opt
 	if change != nil {
 		change(&o)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancel(testkit.Context(t.Context(), t))
 	ended := make(chan error, 1)
 	go func() { ended <- run(ctx, kubernetes.NewForConfigOrDie(config), o, program.NewPrinter(printed)) }()
 	t.Cleanup(func() {
@@ -146,6 +149,7 @@ func newDeployment(name, app string) *appsv1.Deployment {
 }
 
 func TestListerAndFilterOnCluster(t *testing.T) {
+	t.Parallel()
 	config := testcluster.Config(t)
 	namespace := testcluster.Namespace(t, config)
 	deployments := kubernetes.NewForConfigOrDie(config).AppsV1().Deployments(namespace)
@@ -171,6 +175,7 @@ func TestListerAndFilterOnCluster(t *testing.T) {
 
 // While the program is cut off, one pod is deleted, and another is deleted and created again.
 func TestGoneWhileAway(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		unreachable bool
 		want        func(namespace, resourceVersion string) []string
@@ -196,6 +201,7 @@ func TestGoneWhileAway(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			config := testcluster.Config(t)
 			namespace := testcluster.Namespace(t, config)
 			clientset := kubernetes.NewForConfigOrDie(config)
@@ -249,6 +255,7 @@ func TestSilentConnection(t *testing.T) {
 }
 
 func TestWithoutPermissionOnCluster(t *testing.T) {
+	t.Parallel()
 	config := testcluster.Config(t)
 	namespace := testcluster.Namespace(t, config)
 	visitor := testcluster.AsUser(config, "visitor-of-"+namespace)

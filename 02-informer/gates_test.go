@@ -15,6 +15,7 @@ import (
 // TestFeatureGates switches each of client-go's gates for informers. The stores follow the server as before, and no watch
 // is opened twice.
 func TestFeatureGates(t *testing.T) {
+	t.Parallel()
 	config, kubeconfig := testcluster.Config(t), testcluster.Kubeconfig(t)
 	clientset := kubernetes.NewForConfigOrDie(config)
 	for gate, requests := range map[string]string{
@@ -27,6 +28,7 @@ func TestFeatureGates(t *testing.T) {
 		"ClientsAllowCBOR=true":              "2",
 	} {
 		t.Run(gate, func(t *testing.T) {
+			t.Parallel()
 			namespace := testcluster.Namespace(t, config)
 			pods := clientset.CoreV1().Pods(namespace)
 			create(t, pods, newPod("a"))

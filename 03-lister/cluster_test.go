@@ -61,7 +61,7 @@ func newSession(t *testing.T, config *rest.Config, namespace string) *session {
 	}
 	var group sync.WaitGroup
 	group.Go(func() {
-		if err := run(t.Context(), clientset, o, program.NewPrinter(out)); err != nil {
+		if err := run(testkit.Context(t.Context(), t), clientset, o, program.NewPrinter(out)); err != nil {
 			t.Error(err)
 		}
 		out.Close()

@@ -7,5 +7,6 @@ import (
 )
 
 func TestReadme(t *testing.T) {
+	t.Parallel()
 	transcript.Test(t, "README.md", "scripts/kubectl scale deployment/crowd -n shop --replicas=0")
 }

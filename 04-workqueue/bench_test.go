@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"example.com/client-go-workbook/internal/program"
+	"example.com/client-go-workbook/internal/testcluster"
 )
 
 // BenchmarkQueue takes the names of 100 pods through client-go's queue alone (Add, Get, Done), and through this chapter's
@@ -79,3 +80,5 @@ func BenchmarkQueue(b *testing.B) {
 	b.ReportMetric(perSecond[2]/perSecond[0], "bare+metrics/bare")
 	b.ReportMetric(perSecond[3]/perSecond[0], "ours+metrics/bare")
 }
+
+func TestBenchmarksWithoutACluster(t *testing.T) { testcluster.CheckBenchmarks(t) }

@@ -62,8 +62,9 @@ func apiServer(t *testing.T, pods ...string) (kubeconfig string, requests *atomi
 }
 
 func TestWrongUsage(t *testing.T) {
+	t.Parallel()
 	taken := testkit.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
-	defer taken.Close()
+	t.Cleanup(func() { taken.Close() })
 	for name, test := range map[string]struct {
 		args     []string
 		complain string
@@ -82,6 +83,7 @@ func TestWrongUsage(t *testing.T) {
 		"duration":            {[]string{"--sync-delay", "5"}, "--sync-delay"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			kubeconfig, requests := apiServer(t)
 			stdout, stderr, code := testkit.Run(t, testkit.Program(t, append(test.args, "--kubeconfig", kubeconfig)...))
 			if code != 2 {
@@ -98,6 +100,7 @@ func TestWrongUsage(t *testing.T) {
 }
 
 func TestUnknownNamespace(t *testing.T) {
+	t.Parallel()
 	kubeconfig, _ := apiServer(t)
 	stdout, stderr, code := testkit.Run(t, testkit.Program(t, "--kubeconfig", kubeconfig, "-n", "ngnix"))
 	if code != 2 || !strings.Contains(stderr, `there is no namespace "ngnix"`) || stdout != "" {
@@ -106,6 +109,7 @@ func TestUnknownNamespace(t *testing.T) {
 }
 
 func TestUnknownBurstKey(t *testing.T) {
+	t.Parallel()
 	kubeconfig, _ := apiServer(t, "nginx-1")
 	_, stderr, code := testkit.Run(t, testkit.Program(t, "--kubeconfig", kubeconfig, "--burst", "1", "--burst-key", "nginx/nginx-2"))
 	if code != 2 || !strings.Contains(stderr, "there is no pod nginx/nginx-2") {
@@ -114,8 +118,10 @@ func TestUnknownBurstKey(t *testing.T) {
 }
 
 func TestSignals(t *testing.T) {
+	t.Parallel()
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		t.Run(signal.String()+" drains", func(t *testing.T) {
+			t.Parallel()
 			kubeconfig, _ := apiServer(t, "a", "b", "c", "failing")
 			p := start(t, "--kubeconfig", kubeconfig, "-n", "nginx", "--sync-delay", "500ms", "--fail-key", "nginx/failing")
 			p.Await(t, "^(Sync|RETRY).*$") // a streaming list comes in any order
@@ -139,6 +145,7 @@ func TestSignals(t *testing.T) {
 	}
 
 	t.Run("--drain limits the time", func(t *testing.T) {
+		t.Parallel()
 		kubeconfig, _ := apiServer(t, "a", "b", "c")
 		p := start(t, "--kubeconfig", kubeconfig, "-n", "nginx", "--sync-delay", "1500ms", "--drain", "1ms")
 		p.Await(t, "^Sync.*$")
@@ -151,6 +158,7 @@ func TestSignals(t *testing.T) {
 	})
 
 	t.Run("the second kills", func(t *testing.T) {
+		t.Parallel()
 		kubeconfig, _ := apiServer(t, "a")
 		p := start(t, "--kubeconfig", kubeconfig, "-n", "nginx", "--sync-delay", "1h", "--listen", "127.0.0.1:0")
 		testkit.Await(t, "the worker to take the key", func() bool {
@@ -176,6 +184,7 @@ func TestSignals(t *testing.T) {
 }
 
 func TestMetrics(t *testing.T) {
+	t.Parallel()
 	kubeconfig, _ := apiServer(t, "a", "b")
 	p := start(t, "--kubeconfig", kubeconfig, "-n", "nginx", "--listen", "127.0.0.1:0", "--fail-key", "nginx/a")
 	p.Await(t, "^DROPPED ")

@@ -6,4 +6,7 @@ import (
 	"example.com/client-go-workbook/internal/transcript"
 )
 
-func TestReadme(t *testing.T) { transcript.Test(t, "README.md") }
+func TestReadme(t *testing.T) {
+	t.Parallel()
+	transcript.Test(t, "README.md")
+}

@@ -54,3 +54,5 @@ func BenchmarkQPS(b *testing.B) {
 		})
 	}
 }
+
+func TestBenchmarksWithoutACluster(t *testing.T) { testcluster.CheckBenchmarks(t) }

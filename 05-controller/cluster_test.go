@@ -53,7 +53,7 @@ func start(t *testing.T, config *rest.Config, namespace string, change func(*opt
 		change(&o)
 	}
 	out := &testkit.Buffer{}
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(testkit.Context(context.Background(), t))
 	ended := make(chan struct{})
 	var err error
 	go func() {
@@ -69,7 +69,8 @@ func start(t *testing.T, config *rest.Config, namespace string, change func(*opt
 		return wait()
 	}}
 	t.Cleanup(func() {
-		if err := r.stop(); err != nil && !errors.Is(err, election.ErrLost) {
+		// The context's error is that of a test which ends before the controller's first request.
+		if err := r.stop(); err != nil && !errors.Is(err, election.ErrLost) && !errors.Is(err, context.Canceled) {
 			t.Errorf("the controller ends with: %v", err)
 		}
 		if t.Failed() {
@@ -203,6 +204,7 @@ func (e env) awaitEvents(name string, want ...string) {
 }
 
 func TestLife(t *testing.T) {
+	t.Parallel()
 	config := testcluster.Config(t)
 	e := newEnv(t, config)
 	r := start(t, config, e.namespace, nil)
@@ -255,6 +257,7 @@ func TestLife(t *testing.T) {
 }
 
 func TestDriftIsRepairedAndForeignFieldsStay(t *testing.T) {
+	t.Parallel()
 	config := testcluster.Config(t)
 	e := newEnv(t, config)
 	start(t, config, e.namespace, nil)
@@ -306,13 +309,10 @@ func TestDriftIsRepairedAndForeignFieldsStay(t *testing.T) {
 }
 
 func TestDeploymentOfSomebodyElseIsLeftAlone(t *testing.T) {
+	t.Parallel()
 	config := testcluster.Config(t)
 	e := newEnv(t, config)
-	settle := e.createOthersDeployment("taken")
-	testkit.Await(t, "the Deployment controller to have processed it", func() bool {
-		settle = e.deployment("taken")
-		return settle.Status.ObservedGeneration == settle.Generation
-	})
+	before := e.createOthersDeployment("taken")
 	r := start(t, config, e.namespace, func(o *options) { o.slowRetry = 100 * time.Millisecond })
 	e.createConfigMap("orders", "deploymentName", "taken")
 	const problem = `NameConflict: Deployment "taken" exists and is not this ConfigMap's: delete it, or ask for another deploymentName`
@@ -323,8 +323,11 @@ func TestDeploymentOfSomebodyElseIsLeftAlone(t *testing.T) {
 	e.createConfigMap("witness", "deploymentName", "witness")
 	e.awaitDeployments("taken=0", "witness=1")
 	e.awaitEvents("orders", problem)
-	if diff := cmp.Diff(settle, e.deployment("taken")); diff != "" {
-		t.Errorf("somebody else's Deployment was changed (-before +after):\n%s", diff)
+	// Not the whole object: Kubernetes' Deployment controller writes an annotation and the status when it gets to it.
+	after := e.deployment("taken")
+	ours := slices.ContainsFunc(after.ManagedFields, func(entry metav1.ManagedFieldsEntry) bool { return entry.Manager == fieldManager })
+	if after.UID != before.UID || after.Generation != before.Generation || after.Labels != nil || after.OwnerReferences != nil || ours {
+		t.Errorf("somebody else's Deployment was changed: it is %+v, and was %+v", after, before)
 	}
 
 	// Each of the two repairs helps.
@@ -344,14 +347,16 @@ func TestDeploymentOfSomebodyElseIsLeftAlone(t *testing.T) {
 
 // Other controllers may let ConfigMaps own Deployments, too, even a ConfigMap that asks us for a database.
 func TestDeploymentThatAnotherControllerMadeForAConfigMap(t *testing.T) {
+	t.Parallel()
 	config := testcluster.Config(t)
 	e := newEnv(t, config)
 	r := start(t, config, e.namespace, nil)
 	asking := e.createConfigMap("asking", "deploymentName", "asked")
 	unlabelled := testkit.Must(e.client.CoreV1().ConfigMaps(e.namespace).Create(t.Context(),
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "other"}}, metav1.CreateOptions{}))(t)
+	uids := map[string]types.UID{}
 	for name, owner := range map[string]*corev1.ConfigMap{"of-asking": asking, "of-other": unlabelled} {
-		e.createOthersDeployment(name)
+		uids[name] = e.createOthersDeployment(name).UID
 		e.patchDeployment(name, fmt.Sprintf(`{"metadata":{"ownerReferences":[{"apiVersion":"v1",`+
 			`"kind":"ConfigMap","name":%q,"uid":%q,"controller":true}]}}`,
 			owner.Name, owner.UID))
@@ -362,12 +367,15 @@ func TestDeploymentThatAnotherControllerMadeForAConfigMap(t *testing.T) {
 	e.setData("asking", "deploymentName", "asked-again")
 	awaitLine(t, r.out, "DELETED")
 	e.awaitDeployments("asked-again=1", "of-asking=0", "of-other=0")
-	if len(r.out.Lines("DELETED")) > 1 {
-		t.Error("it has deleted another controller's Deployment")
+	for name, uid := range uids {
+		if e.deployment(name).UID != uid {
+			t.Errorf("it has deleted another controller's Deployment %s", name)
+		}
 	}
 }
 
 func TestTwoConfigMapsForOneDeployment(t *testing.T) {
+	t.Parallel()
 	config := testcluster.Config(t)
 	e := newEnv(t, config)
 	first := e.createConfigMap("first", "deploymentName", "db")
@@ -382,6 +390,7 @@ func TestTwoConfigMapsForOneDeployment(t *testing.T) {
 }
 
 func TestBadInputWritesNothing(t *testing.T) {
+	t.Parallel()
 	config := testcluster.Config(t)
 	for name, test := range map[string]struct {
 		data []string
@@ -440,6 +449,7 @@ func isWrite(request *http.Request) bool {
 // A process that is killed between two writes leaves nothing behind but the first of them. The next process starts from
 // that state.
 func TestKilledBetweenTwoWrites(t *testing.T) {
+	t.Parallel()
 	config := testcluster.Config(t)
 	for writes := range 3 { // a change of the name makes two: the new Deployment, then the old one's end
 		t.Run(fmt.Sprintf("after %d", writes), func(t *testing.T) {
@@ -494,6 +504,7 @@ func TestKilledBetweenTwoWrites(t *testing.T) {
 
 // In this test the store is stale: it does not have the Deployment yet that the controller has created itself.
 func TestStaleStoreMakesNoSecondChild(t *testing.T) {
+	t.Parallel()
 	config := testcluster.Config(t)
 	e := newEnv(t, config)
 	e.createConfigMap("orders", "deploymentName", "orders-db")
@@ -545,6 +556,7 @@ func TestStaleStoreMakesNoSecondChild(t *testing.T) {
 // Somebody replaces the Deployment, as `kubectl replace --force` does, while the controller sends its apply. The apply is
 // for the Deployment that was deleted: it must not be taken for an invalid one of the new.
 func TestReplacedBeforeApply(t *testing.T) {
+	t.Parallel()
 	config := testcluster.Config(t)
 	e := newEnv(t, config)
 	deployments := e.client.AppsV1().Deployments(e.namespace)
@@ -587,6 +599,7 @@ func TestReplacedBeforeApply(t *testing.T) {
 
 // Somebody deletes the Deployment while the controller sends its apply.
 func TestDeletedBeforeApply(t *testing.T) {
+	t.Parallel()
 	config := testcluster.Config(t)
 	e := newEnv(t, config)
 	first := true
@@ -617,6 +630,7 @@ func TestDeletedBeforeApply(t *testing.T) {
 // While the controller sends an apply, the ConfigMap is deleted with --cascade=orphan, and the garbage collector removes the
 // owner reference from the Deployment. The apply must not bring it back: then the Deployment would be deleted, too.
 func TestOrphanStaysOrphan(t *testing.T) {
+	t.Parallel()
 	config := testcluster.Config(t)
 	e := newEnv(t, config)
 	configMaps := e.client.CoreV1().ConfigMaps(e.namespace)
@@ -662,6 +676,7 @@ func TestOrphanStaysOrphan(t *testing.T) {
 }
 
 func TestNamespaceDeleted(t *testing.T) {
+	t.Parallel()
 	config := testcluster.Config(t)
 	e := newEnv(t, config)
 	r := start(t, config, e.namespace, nil)
@@ -676,7 +691,10 @@ func TestNamespaceDeleted(t *testing.T) {
 		_, err := e.client.CoreV1().Namespaces().Get(t.Context(), e.namespace, metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
 	})
-	if len(r.out.Lines("RETRY")) > 0 {
-		t.Error("it retried to create Deployments in a namespace that is being deleted")
+	// When the namespace is gone, the store may still have a ConfigMap for a moment. A sync then fails in another way.
+	for _, line := range r.out.Lines("RETRY") {
+		if !strings.Contains(line, fmt.Sprintf("namespaces %q not found", e.namespace)) {
+			t.Errorf("it retried to create Deployments in a namespace that is being deleted: %s", line)
+		}
 	}
 }

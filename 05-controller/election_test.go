@@ -27,6 +27,7 @@ func elect(lease time.Duration) func(*options) {
 }
 
 func TestOneOfTwoLeads(t *testing.T) {
+	t.Parallel()
 	config := testcluster.Config(t)
 	e := newEnv(t, config)
 	first := start(t, config, e.namespace, elect(15*time.Second))
@@ -85,6 +86,7 @@ func hold(release chan struct{}) (f interceptor, began, cancelled chan struct{})
 }
 
 func TestLeaseIsHeldUntilTheWorkersAreDone(t *testing.T) {
+	t.Parallel()
 	config := testcluster.Config(t)
 	e := newEnv(t, config)
 	release := make(chan struct{})
@@ -116,6 +118,7 @@ func TestLeaseIsHeldUntilTheWorkersAreDone(t *testing.T) {
 }
 
 func TestLostLeaseCancelsRequests(t *testing.T) {
+	t.Parallel()
 	config := testcluster.Config(t)
 	e := newEnv(t, config)
 	slow, began, cancelled := hold(nil)
@@ -141,6 +144,7 @@ func TestLostLeaseCancelsRequests(t *testing.T) {
 }
 
 func TestDrainSyncsWhatIsQueued(t *testing.T) {
+	t.Parallel()
 	config := testcluster.Config(t)
 	e := newEnv(t, config)
 	release := make(chan struct{})

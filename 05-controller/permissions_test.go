@@ -68,6 +68,7 @@ func TestPermissions(t *testing.T) {
 
 // TestWithoutPermissions shows that the controller ends, where an informer alone would retry without end.
 func TestWithoutPermissions(t *testing.T) {
+	t.Parallel()
 	config := testcluster.Config(t)
 	o := options{namespace: testcluster.Namespace(t, config), workers: 2}
 	if err := run(t.Context(), testcluster.AsUser(config, "nobody"), o, program.NewPrinter(io.Discard)); !apierrors.IsForbidden(err) {

@@ -7,6 +7,7 @@ import (
 )
 
 func TestReadme(t *testing.T) {
+	t.Parallel()
 	transcript.Test(t, "README.md",
 		"scripts/kubectl delete -f 05-controller/rbac.yaml --ignore-not-found",
 		"scripts/kubectl delete deployment/billing-db -n databases --ignore-not-found",

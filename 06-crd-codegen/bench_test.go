@@ -21,10 +21,12 @@ import (
 	"k8s.io/client-go/rest"
 
 	"example.com/client-go-workbook/06-crd-codegen/crd"
+	"example.com/client-go-workbook/06-crd-codegen/database"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	dbv1alpha1ac "example.com/client-go-workbook/06-crd-codegen/pkg/generated/applyconfiguration/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned"
 	"example.com/client-go-workbook/internal/rollout"
+	"example.com/client-go-workbook/internal/ssa"
 	"example.com/client-go-workbook/internal/testcluster"
 	"example.com/client-go-workbook/internal/testkit"
 )
@@ -101,17 +103,18 @@ func (b *bench) create(namespaces, n int, change ...func(*dbv1alpha1.DatabaseMan
 func (b *bench) blind(made []*dbv1alpha1.DatabaseManager) time.Duration {
 	b.Helper()
 	start := time.Now()
-	options := metav1.ApplyOptions{FieldManager: fieldManager, Force: true}
+	options := metav1.ApplyOptions{FieldManager: database.FieldManager, Force: true}
 	b.each(len(made), func(i int) error {
 		d := made[i]
-		core, namespace := b.client.CoreV1(), d.Namespace
-		if _, err := core.Secrets(namespace).Apply(b.Context(), desiredSecret(d, nil), options); err != nil {
+		core, namespace, owners := b.client.CoreV1(), d.Namespace, database.OwnerReferences(d)
+		if _, err := core.Secrets(namespace).Apply(b.Context(), ssa.WithOwners(database.Secret(d, nil), owners), options); err != nil {
 			return err
 		}
-		if _, err := b.client.AppsV1().Deployments(namespace).Apply(b.Context(), desiredDeployment(d, nil), options); err != nil {
+		deployment := ssa.WithOwners(database.Deployment(d, nil), owners)
+		if _, err := b.client.AppsV1().Deployments(namespace).Apply(b.Context(), deployment, options); err != nil {
 			return err
 		}
-		if _, err := core.Services(namespace).Apply(b.Context(), desiredService(d, nil), options); err != nil {
+		if _, err := core.Services(namespace).Apply(b.Context(), ssa.WithOwners(database.Service(d, nil), owners), options); err != nil {
 			return err
 		}
 		d.Status = statusOf(d, &appsv1.Deployment{}, rollout.Cause{}, nil)
@@ -269,7 +272,7 @@ func BenchmarkLatency(b *testing.B) {
 			ours, whole = append(ours, time.Since(applied)), append(whole, time.Since(start))
 			e.quiet(c, namespace, name)
 
-			object := deploymentOf(desiredDeployment(d, nil), name+"-bare")
+			object := deploymentOf(database.Deployment(d, nil), name+"-bare")
 			start = time.Now()
 			if _, err := deployments.Create(b.Context(), object, metav1.CreateOptions{}); err != nil {
 				b.Fatal(err)
@@ -353,9 +356,9 @@ func (b *bench) quiet(c *Controller, namespace, deployment string) {
 	}
 }
 
-// deploymentOf is the object that an apply configuration makes, under another name and without an owner.
+// deploymentOf is the object that an apply configuration makes, under another name.
 func deploymentOf(want *appsv1ac.DeploymentApplyConfiguration, name string) *appsv1.Deployment {
-	want.Name, want.OwnerReferences = &name, nil
+	want.Name = &name
 	fields, err := json.Marshal(want)
 	if err != nil {
 		panic(err)
@@ -375,8 +378,7 @@ func BenchmarkPodMemory(b *testing.B) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "example", UID: "a"},
 		Spec:       dbv1alpha1.DatabaseManagerSpec{Dbtype: dbv1alpha1.MySQL, DeploymentName: "example"},
 	}
-	desired := desiredDeployment(d, nil)
-	desired.OwnerReferences = nil
+	desired := database.Deployment(d, nil)
 	testkit.Must(e.client.AppsV1().Deployments(namespace).Apply(b.Context(), desired, applyOptions))(b)
 	var text []byte
 	err := wait.PollUntilContextTimeout(b.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
@@ -413,3 +415,5 @@ func BenchmarkPodMemory(b *testing.B) {
 	}
 	b.ReportMetric(0, "ns/op")
 }
+
+func TestBenchmarksWithoutACluster(t *testing.T) { testcluster.CheckBenchmarks(t) }

@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 
+	"example.com/client-go-workbook/06-crd-codegen/database"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned/fake"
 	"example.com/client-go-workbook/internal/rollout"
@@ -157,7 +158,7 @@ func TestBugOneCacheWaitedFor(t *testing.T) {
 			Spec:       dbv1alpha1.DatabaseManagerSpec{Dbtype: dbv1alpha1.MySQL, DeploymentName: "db"},
 		}
 		existing := articleDeployment(d)
-		existing.Name, existing.Namespace, existing.Labels = "db", "x", map[string]string{managedByLabel: fieldManager}
+		existing.Name, existing.Namespace, existing.Labels = "db", "x", map[string]string{database.ManagedByLabel: database.FieldManager}
 		client, databases := kubefake.NewClientset(existing), fake.NewClientset(d)
 		var slow atomic.Bool
 		slow.Store(true)

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -18,6 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"example.com/client-go-workbook/06-crd-codegen/database"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned"
 	"example.com/client-go-workbook/internal/rollout"
@@ -35,71 +35,6 @@ var cascades = map[string]struct {
 	"Retain, background": {dbv1alpha1.DeletionPolicyRetain, metav1.DeletePropagationBackground},
 }
 
-// gate holds what the server sends on watches of a resource, while it is closed.
-type gate struct {
-	resource string
-	delay    time.Duration // for all that comes through
-
-	mu   sync.Mutex
-	open chan struct{}
-}
-
-func newGate(resource string) *gate {
-	g := &gate{resource: resource, open: make(chan struct{})}
-	close(g.open)
-	return g
-}
-
-func (g *gate) set(open bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if open {
-		close(g.open)
-	} else {
-		g.open = make(chan struct{})
-	}
-}
-
-func (g *gate) wrap(config *rest.Config) *rest.Config {
-	config = rest.CopyConfig(config)
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return testkit.RoundTripper(func(request *http.Request) (*http.Response, error) {
-			response, err := next.RoundTrip(request)
-			if err == nil && request.URL.Query().Get("watch") != "" && strings.HasSuffix(request.URL.Path, "/"+g.resource) {
-				response.Body = &gatedBody{response.Body, g, request.Context()}
-			}
-			return response, err
-		})
-	})
-	return config
-}
-
-type gatedBody struct {
-	io.ReadCloser
-	gate *gate
-	ctx  context.Context
-}
-
-func (b *gatedBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	b.gate.mu.Lock()
-	open := b.gate.open
-	b.gate.mu.Unlock()
-	select {
-	case <-open:
-	case <-b.ctx.Done():
-		return 0, b.ctx.Err()
-	}
-	if b.gate.delay > 0 {
-		select {
-		case <-time.After(b.gate.delay):
-		case <-b.ctx.Done():
-			return 0, b.ctx.Err()
-		}
-	}
-	return n, err
-}
-
 // garbageCollected waits until the garbage collector has dealt with children of an owner that is gone: until one more,
 // which the controller knows nothing of, is deleted.
 func (e *env) garbageCollected(owner *dbv1alpha1.DatabaseManager) {
@@ -111,46 +46,28 @@ func (e *env) garbageCollected(owner *dbv1alpha1.DatabaseManager) {
 	untilGone(e, "a child without an owner", e.client.CoreV1().ConfigMaps(e.namespace).Get, "child-of-"+owner.Name)
 }
 
-// childrenOfDB returns the four children of the Deployment db by kind and UID, without those that are gone or going.
-func (e *env) childrenOfDB() map[string]types.UID {
-	e.Helper()
-	uids := map[string]types.UID{}
-	add := func(kind string, child metav1.Object, err error) {
-		if err == nil && child.GetDeletionTimestamp() == nil {
-			uids[kind] = child.GetUID()
-		}
-	}
-	deployment, err := e.deployments.Get(e.Context(), "db", metav1.GetOptions{})
-	add("Deployment", deployment, err)
-	service, err := e.services.Get(e.Context(), "db", metav1.GetOptions{})
-	add("Service", service, err)
-	secret, err := e.secrets.Get(e.Context(), "db-root", metav1.GetOptions{})
-	add("Secret", secret, err)
-	claim, err := e.claims.Get(e.Context(), "db-data", metav1.GetOptions{})
-	add("PersistentVolumeClaim", claim, err)
-	return uids
-}
-
 // TestChildrenThatMustStaySurviveEachCascade deletes a DatabaseManager so that its children must stay. The controller runs,
 // and does not know of the deletion: the events of its watch of DatabaseManagers are held until the garbage collector is done.
 func TestChildrenThatMustStaySurviveEachCascade(t *testing.T) {
+	t.Parallel()
 	for name, test := range cascades {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := newEnv(t)
-			watch := newGate("databasemanagers")
-			c := e.startController(watch.wrap(e.config))
+			watch := testkit.NewGate("databasemanagers")
+			c := e.startController(watch.Wrap(e.config))
 			d := e.create("example", func(s *dbv1alpha1.DatabaseManagerSpec) {
 				s.StorageSize, s.DeletionPolicy, s.Replicas = new(resource.MustParse("1Gi")), test.policy, new(int32(0))
 			})
 			e.untilReady("example", rollout.ReasonScaledToZero)
-			e.quiet(c, &requests{})
-			before := e.childrenOfDB()
+			// Otherwise a write of its own would be held as well, and it would wait for that.
+			e.undisturbed(c, &requests{}, func() {})
+			before := e.childrenOf("db")
 			if len(before) != 4 {
 				t.Fatalf("children %v", before)
 			}
 
-			watch.set(false)
+			watch.Close()
 			if err := e.databases.Delete(t.Context(), "example", metav1.DeleteOptions{PropagationPolicy: &test.propagation}); err != nil {
 				t.Fatal(err)
 			}
@@ -162,11 +79,11 @@ func TestChildrenThatMustStaySurviveEachCascade(t *testing.T) {
 				})
 			}
 			c.resync(e) // and once more, if no event has woken it
-			watch.set(true)
+			watch.Open()
 			untilGone(e, "the DatabaseManager", e.databases.Get, "example")
 			e.garbageCollected(d)
 			for kind, uid := range before {
-				if now := e.childrenOfDB()[kind]; now != uid {
+				if now := e.childrenOf("db")[kind]; now != uid {
 					t.Errorf("%s: UID was %s, is %q", kind, uid, now)
 				}
 			}
@@ -177,6 +94,7 @@ func TestChildrenThatMustStaySurviveEachCascade(t *testing.T) {
 // TestDeletionPolicyChangedJustBeforeADeletion changes the deletionPolicy while the controller is stopped after the first of its
 // writes for it, and deletes the object then. The next controller carries the change through.
 func TestDeletionPolicyChangedJustBeforeADeletion(t *testing.T) {
+	t.Parallel()
 	for from, to := range map[dbv1alpha1.DeletionPolicy]dbv1alpha1.DeletionPolicy{
 		dbv1alpha1.DeletionPolicyDelete: dbv1alpha1.DeletionPolicyRetain,
 		dbv1alpha1.DeletionPolicyRetain: dbv1alpha1.DeletionPolicyDelete,
@@ -193,7 +111,9 @@ func TestDeletionPolicyChangedJustBeforeADeletion(t *testing.T) {
 				return testkit.RoundTripper(func(request *http.Request) (*http.Response, error) {
 					mu.Lock()
 					defer mu.Unlock()
-					if request.Method == http.MethodGet || left < 0 || strings.HasSuffix(request.URL.Path, "/events") {
+					// A status can still be due for what was before the change.
+					status := strings.HasSuffix(request.URL.Path, "/status") && left > 0
+					if request.Method == http.MethodGet || left < 0 || status || strings.HasSuffix(request.URL.Path, "/events") {
 						return next.RoundTrip(request)
 					}
 					if left == 0 {
@@ -213,7 +133,7 @@ func TestDeletionPolicyChangedJustBeforeADeletion(t *testing.T) {
 				s.StorageSize, s.DeletionPolicy, s.Replicas = new(resource.MustParse("1Gi")), from, new(int32(0))
 			})
 			e.untilReady("example", rollout.ReasonScaledToZero)
-			before := e.childrenOfDB()
+			before := e.childrenOf("db")
 			mu.Lock()
 			left = 1
 			mu.Unlock()
@@ -229,11 +149,11 @@ func TestDeletionPolicyChangedJustBeforeADeletion(t *testing.T) {
 			untilGone(e, "the DatabaseManager", e.databases.Get, "example")
 			e.garbageCollected(d)
 			if to == dbv1alpha1.DeletionPolicyDelete {
-				testkit.Await(t, "the end of the children", func() bool { return len(e.childrenOfDB()) == 0 })
+				testkit.Await(t, "the end of the children", func() bool { return len(e.childrenOf("db")) == 0 })
 				return
 			}
 			for kind, uid := range before {
-				if now := e.childrenOfDB()[kind]; now != uid {
+				if now := e.childrenOf("db")[kind]; now != uid {
 					t.Errorf("%s: UID was %s, is %q", kind, uid, now)
 				}
 			}
@@ -248,9 +168,9 @@ func BenchmarkCascade(b *testing.B) {
 	for name, test := range cascades {
 		b.Run(name, func(b *testing.B) {
 			bench := newBench(b)
-			watch := newGate("databasemanagers")
-			watch.delay = 200 * time.Millisecond
-			config := watch.wrap(bench.config)
+			watch := testkit.NewGate("databasemanagers")
+			watch.Delay = 200 * time.Millisecond
+			config := watch.Wrap(bench.config)
 			for range b.N {
 				made := bench.create(1, databases, func(s *dbv1alpha1.DatabaseManagerSpec) {
 					s.DeletionPolicy, s.StorageSize = test.policy, new(resource.MustParse("1Gi"))
@@ -306,7 +226,7 @@ func BenchmarkCascade(b *testing.B) {
 func (b *bench) childUIDs(namespace string) map[types.UID]bool {
 	b.Helper()
 	uids := map[types.UID]bool{}
-	list := metav1.ListOptions{LabelSelector: managedByLabel + "=" + fieldManager}
+	list := metav1.ListOptions{LabelSelector: database.ManagedByLabel + "=" + database.FieldManager}
 	add := func(child metav1.Object) {
 		if child.GetDeletionTimestamp() == nil {
 			uids[child.GetUID()] = true

@@ -1,26 +1,19 @@
-// children.go: which children a DatabaseManager has, and their desired state.
-// Before: reconcile.go. Next: child.go.
+// children.go: which children a DatabaseManager has, what is common to all kinds, and what differs from one to the next.
+// Before: reconcile.go. Next: apply.go.
 
 package main
 
 import (
-	"cmp"
-	"crypto/rand"
-	"slices"
+	"context"
 
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
-	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/utils/ptr"
+	"k8s.io/client-go/tools/cache"
 
+	"example.com/client-go-workbook/06-crd-codegen/database"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/internal/ssa"
 )
@@ -28,179 +21,53 @@ import (
 // childrenOf returns the kinds of children, in the order in which they are created: pods cannot start without the
 // Secret and the claim. Creating, watching and releasing them follow from this list. One more kind is one more entry
 // here, and its permissions in deploy/rbac.yaml.
-func (c *Controller) childrenOf(clientset kubernetes.Interface, factory informers.SharedInformerFactory) []child {
+func (c *Controller) childrenOf(clientset kubernetes.Interface, factory informers.SharedInformerFactory) []childKind {
 	core, apps := factory.Core().V1(), factory.Apps().V1()
-	return []child{
-		newChild(c, "Secret", secretSuffix, core.Secrets().TypedInformer(),
-			clientset.CoreV1().Secrets, corev1ac.ExtractSecret, desiredSecret, ssa.KeepSpec),
-		newChild(c, "PersistentVolumeClaim", claimSuffix, core.PersistentVolumeClaims().TypedInformer(),
-			clientset.CoreV1().PersistentVolumeClaims, corev1ac.ExtractPersistentVolumeClaim, desiredClaim, ssa.KeepSpec),
-		newChild(c, "Deployment", "", apps.Deployments().TypedInformer(),
-			clientset.AppsV1().Deployments, appsv1ac.ExtractDeployment, desiredDeployment, ssa.ReplaceSpec),
-		newChild(c, "Service", "", core.Services().TypedInformer(),
-			clientset.CoreV1().Services, corev1ac.ExtractService, desiredService, ssa.ReplaceSpec),
+	return []childKind{
+		newKind(c, "Secret", database.SecretSuffix, core.Secrets().TypedInformer(),
+			clientset.CoreV1().Secrets, corev1ac.ExtractSecret, database.Secret, ssa.KeepSpec),
+		newKind(c, "PersistentVolumeClaim", database.ClaimSuffix, core.PersistentVolumeClaims().TypedInformer(),
+			clientset.CoreV1().PersistentVolumeClaims, corev1ac.ExtractPersistentVolumeClaim, database.Claim, ssa.KeepSpec),
+		newKind(c, "Deployment", "", apps.Deployments().TypedInformer(),
+			clientset.AppsV1().Deployments, appsv1ac.ExtractDeployment, database.Deployment, ssa.ReplaceSpec),
+		newKind(c, "Service", "", core.Services().TypedInformer(),
+			clientset.CoreV1().Services, corev1ac.ExtractService, database.Service, ssa.ReplaceSpec),
 	}
 }
 
-// A child's name is spec.deploymentName with one of these suffixes, or without.
-const (
-	secretSuffix = "-root"
-	claimSuffix  = "-data"
-)
-
-const (
-	managedByLabel = "app.kubernetes.io/managed-by"
-	// databaseLabel has the UID of the children's first owner: no other has it, not even one of the same name later on.
-	databaseLabel = "coolops.cn/databasemanager"
-)
-
-// desiredSecret is the Secret with the root password: a random one if there is no Secret yet, and else the existing one.
-// It is immutable: the API server then rejects every change of the password, also one by a mistake of this controller.
-//
-// A DatabaseManager that adopts must find a Secret, and does not create one: its password would not be the one of the data.
-// No Secret has this UID, so an apply with it creates nothing, and the answer is a conflict.
-func desiredSecret(d *dbv1alpha1.DatabaseManager, existing *corev1.Secret) *corev1ac.SecretApplyConfiguration {
-	password := []byte(rand.Text())
-	if existing != nil && existing.Data["password"] != nil {
-		password = existing.Data["password"]
-	}
-	secret := corev1ac.Secret(d.Spec.DeploymentName+secretSuffix, d.Namespace).
-		WithLabels(labelsOf(d)).
-		WithOwnerReferences(ownersOf(d)...).
-		WithType(corev1.SecretTypeOpaque).
-		WithImmutable(true).
-		WithData(map[string][]byte{"password": password})
-	if existing == nil && d.Spec.AdoptFrom != "" {
-		secret.WithUID(types.UID(d.Spec.AdoptFrom))
-	}
-	return secret
+// childKind is a kind of child, such as Secret. Only typedKind implements it: an interface can stand in a list together with
+// others, whatever their types are.
+type childKind interface {
+	apply(ctx context.Context, d *dbv1alpha1.DatabaseManager, canCreate bool, ask asker) (metav1.Object, error)
+	release(ctx context.Context, d *dbv1alpha1.DatabaseManager, ask asker) error
+	addHandler() error
 }
 
-// desiredClaim is the PersistentVolumeClaim, or nil if no storage is asked for.
-func desiredClaim(d *dbv1alpha1.DatabaseManager, _ *corev1.PersistentVolumeClaim) *corev1ac.PersistentVolumeClaimApplyConfiguration {
-	if d.Spec.StorageSize == nil {
-		return nil
-	}
-	return corev1ac.PersistentVolumeClaim(d.Spec.DeploymentName+claimSuffix, d.Namespace).
-		WithLabels(labelsOf(d)).
-		WithOwnerReferences(ownersOf(d)...).
-		WithSpec(corev1ac.PersistentVolumeClaimSpec().
-			WithAccessModes(corev1.ReadWriteOnce).
-			WithResources(corev1ac.VolumeResourceRequirements().
-				WithRequests(corev1.ResourceList{corev1.ResourceStorage: *d.Spec.StorageSize})))
+// typedKind is a kind whose objects are O, such as *corev1.Secret, and whose apply configurations are A, such as
+// *corev1ac.SecretApplyConfiguration.
+type typedKind[O ssa.Object, A ssa.Configuration[A]] struct {
+	controller *Controller
+	kind       string
+	suffix     string // added to spec.deploymentName, makes the name
+	informer   cache.TypedSharedIndexInformer[O]
+	clientIn   func(namespace string) ssa.Client[O, A]
+	extract    func(existing O, fieldManager string) (A, error)  // the fields of existing that the manager has applied
+	desired    func(d *dbv1alpha1.DatabaseManager, existing O) A // existing is nil if there is none; the result is nil if none is desired
+	canReplace bool                                              // ssa.KeepSpec or ssa.ReplaceSpec
 }
 
-// desiredService is the Service. It is headless: its name stands for the pods themselves, since each has a database of
-// its own, and an address that leads to any of them would be of no use. It also saves the API server the search for
-// a free address: for each new Service it counts all allocated ones.
-func desiredService(d *dbv1alpha1.DatabaseManager, _ *corev1.Service) *corev1ac.ServiceApplyConfiguration {
-	return corev1ac.Service(d.Spec.DeploymentName, d.Namespace).
-		WithLabels(labelsOf(d)).
-		WithOwnerReferences(ownersOf(d)...).
-		WithSpec(corev1ac.ServiceSpec().
-			WithClusterIP(corev1.ClusterIPNone).
-			WithSelector(selectorOf(d)).
-			WithPorts(corev1ac.ServicePort().
-				WithName("database").
-				WithProtocol(corev1.ProtocolTCP).
-				WithPort(port).
-				WithTargetPort(intstr.FromString("database"))))
+// newKind returns a typedKind. Go infers the types from the arguments. C is the type of the kind's typed client. Go does not take a
+// func() C for a func() ssa.Client, although C implements it, so clientIn is wrapped.
+func newKind[O ssa.Object, A ssa.Configuration[A], C ssa.Client[O, A]](
+	controller *Controller,
+	kind string,
+	suffix string,
+	informer cache.TypedSharedIndexInformer[O],
+	clientIn func(namespace string) C,
+	extract func(existing O, fieldManager string) (A, error),
+	desired func(d *dbv1alpha1.DatabaseManager, existing O) A,
+	canReplace bool,
+) childKind {
+	client := func(namespace string) ssa.Client[O, A] { return clientIn(namespace) }
+	return typedKind[O, A]{controller, kind, suffix, informer, client, extract, desired, canReplace}
 }
-
-// desiredDeployment is the Deployment. The pods are what the Pod Security level "restricted" accepts.
-func desiredDeployment(d *dbv1alpha1.DatabaseManager, _ *appsv1.Deployment) *appsv1ac.DeploymentApplyConfiguration {
-	engine := engines[d.Spec.Dbtype]
-	data := corev1ac.Volume().WithName("data")
-	if d.Spec.StorageSize != nil {
-		data.WithPersistentVolumeClaim(corev1ac.PersistentVolumeClaimVolumeSource().WithClaimName(d.Spec.DeploymentName + claimSuffix))
-	} else {
-		data.WithEmptyDir(corev1ac.EmptyDirVolumeSource())
-	}
-	listens := corev1ac.TCPSocketAction().WithPort(intstr.FromString("database"))
-
-	container := corev1ac.Container().
-		WithName(string(d.Spec.Dbtype)).
-		WithImage(string(d.Spec.Dbtype) + ":" + cmp.Or(d.Spec.Version, engine.version)).
-		WithEnv(corev1ac.EnvVar().WithName(engine.passwordVar).WithValueFrom(corev1ac.EnvVarSource().
-			WithSecretKeyRef(corev1ac.SecretKeySelector().WithName(d.Spec.DeploymentName + secretSuffix).WithKey("password")))).
-		WithPorts(corev1ac.ContainerPort().WithName("database").WithContainerPort(port).WithProtocol(corev1.ProtocolTCP)).
-		// The first start creates the database and may take minutes, in which the other probes wait. Most starts take seconds.
-		WithStartupProbe(corev1ac.Probe().WithTCPSocket(listens).WithPeriodSeconds(1).WithFailureThreshold(300)).
-		WithReadinessProbe(corev1ac.Probe().WithTCPSocket(listens).WithPeriodSeconds(5)).
-		WithLivenessProbe(corev1ac.Probe().WithTCPSocket(listens).WithPeriodSeconds(20)).
-		WithResources(corev1ac.ResourceRequirements().
-			WithRequests(corev1.ResourceList{
-				corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("512Mi"),
-			}).
-			WithLimits(corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi")})).
-		WithSecurityContext(corev1ac.SecurityContext().
-			WithAllowPrivilegeEscalation(false).
-			WithCapabilities(corev1ac.Capabilities().WithDrop("ALL"))).
-		WithVolumeMounts(corev1ac.VolumeMount().WithName("data").WithMountPath("/var/lib/mysql"))
-
-	return appsv1ac.Deployment(d.Spec.DeploymentName, d.Namespace).
-		WithLabels(labelsOf(d)).
-		WithOwnerReferences(ownersOf(d)...).
-		WithSpec(appsv1ac.DeploymentSpec().
-			WithReplicas(replicasOf(d)).
-			WithSelector(metav1ac.LabelSelector().WithMatchLabels(selectorOf(d))).
-			// The new server cannot use the volume as long as the old one uses it.
-			WithStrategy(appsv1ac.DeploymentStrategy().WithType(appsv1.RecreateDeploymentStrategyType)).
-			WithTemplate(corev1ac.PodTemplateSpec().
-				WithLabels(labelsOf(d)).
-				WithSpec(corev1ac.PodSpec().
-					WithAutomountServiceAccountToken(false).
-					WithSecurityContext(corev1ac.PodSecurityContext().
-						WithRunAsNonRoot(true).WithRunAsUser(999).WithRunAsGroup(999).WithFSGroup(999). // mysql in both images
-						WithSeccompProfile(corev1ac.SeccompProfile().WithType(corev1.SeccompProfileTypeRuntimeDefault))).
-					WithContainers(container).
-					WithVolumes(data))))
-}
-
-// firstOwner returns the UID of the children's first owner. It stays when another one adopts them: the Deployment's
-// selector is immutable, and with another label, its pods would be replaced.
-func firstOwner(d *dbv1alpha1.DatabaseManager) string { return cmp.Or(d.Spec.AdoptFrom, string(d.UID)) }
-
-func selectorOf(d *dbv1alpha1.DatabaseManager) map[string]string {
-	return map[string]string{databaseLabel: firstOwner(d)}
-}
-
-func labelsOf(d *dbv1alpha1.DatabaseManager) map[string]string {
-	return map[string]string{databaseLabel: firstOwner(d), managedByLabel: fieldManager, "app.kubernetes.io/name": string(d.Spec.Dbtype)}
-}
-
-// ownersOf returns the owner reference of a DatabaseManager's children: with it the garbage collector deletes them when
-// their owner is gone. With deletionPolicy Retain they have none from the beginning, because with `kubectl delete
-// --cascade=foreground` the garbage collector deletes them before their owner, and does not wait for finalizers.
-//
-// release.go relies on it, too: with the finalizer OrphanDependents, which `--cascade=orphan` sets, there is none either.
-func ownersOf(d *dbv1alpha1.DatabaseManager) []*metav1ac.OwnerReferenceApplyConfiguration {
-	if d.Spec.DeletionPolicy == dbv1alpha1.DeletionPolicyRetain || slices.Contains(d.Finalizers, metav1.FinalizerOrphanDependents) {
-		return nil
-	}
-	return []*metav1ac.OwnerReferenceApplyConfiguration{
-		metav1ac.OwnerReference().
-			WithAPIVersion(dbv1alpha1.GroupVersion.String()). // d.APIVersion is empty: typed objects come without
-			WithKind("DatabaseManager").
-			WithName(d.Name).
-			WithUID(d.UID).
-			WithController(true),
-	}
-}
-
-// replicasOf returns the number of replicas. The API server fills it in, but not in the objects of tests.
-func replicasOf(d *dbv1alpha1.DatabaseManager) int32 { return ptr.Deref(d.Spec.Replicas, 1) }
-
-// engine is what the controller has to know about a type of database.
-type engine struct {
-	version     string // if the spec names none; changing it rolls out every database that relies on it
-	passwordVar string // environment variable with the root password
-}
-
-var engines = map[dbv1alpha1.DatabaseType]engine{
-	dbv1alpha1.MySQL:   {version: "8.4.6", passwordVar: "MYSQL_ROOT_PASSWORD"},
-	dbv1alpha1.MariaDB: {version: "11.8.3", passwordVar: "MARIADB_ROOT_PASSWORD"},
-}
-
-// port is the TCP port of both engines.
-const port = 3306

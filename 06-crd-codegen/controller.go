@@ -18,11 +18,13 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/workqueue"
 
+	"example.com/client-go-workbook/06-crd-codegen/database"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned"
 	dbinformers "example.com/client-go-workbook/06-crd-codegen/pkg/generated/informers/externalversions"
 	dblisters "example.com/client-go-workbook/06-crd-codegen/pkg/generated/listers/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/internal/consistency"
+	"example.com/client-go-workbook/internal/failure"
 	"example.com/client-go-workbook/internal/program"
 	"example.com/client-go-workbook/internal/retryqueue"
 	"example.com/client-go-workbook/internal/rollout"
@@ -35,7 +37,7 @@ type Controller struct {
 	databaseIndexer  cache.TypedIndexer[*dbv1alpha1.DatabaseManager]
 	deploymentLister appslisters.DeploymentLister
 	pods             *rollout.Pods
-	children         []child
+	children         []childKind
 	consistency      *consistency.Store
 	queue            *retryqueue.Queue
 	informers        []cache.SharedInformer
@@ -89,7 +91,7 @@ func NewController(
 	// A Deployment's status does not contain why its pods are not ready. The pods' own statuses do.
 	pods := childFactory.Core().V1().Pods().TypedInformer()
 	var err error
-	if c.pods, err = rollout.NewPods(pods, databaseLabel); err != nil {
+	if c.pods, err = rollout.NewPods(pods, database.FirstOwnerLabel); err != nil {
 		return nil, err
 	}
 	return c, addTypedHandler(c, pods, c.pods.Handler(func(uid string) { c.enqueueOwners(firstOwnerIndex, uid) }))
@@ -119,7 +121,7 @@ func (c *Controller) handleErr(_ context.Context, err error, key cache.ObjectNam
 	switch {
 	case err == nil:
 		c.queue.Forget(key)
-	case errors.As(err, new(childError)):
+	case errors.As(err, new(failure.Blocked)):
 		c.queue.AddRateLimited(key) // perhaps no event reports the end of it; the status reports the error
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		c.queue.Forget(key) // nothing can be created there any more

@@ -3,16 +3,21 @@ package main
 import (
 	"context"
 	"io"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 
+	"example.com/client-go-workbook/06-crd-codegen/database"
+	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned"
 	"example.com/client-go-workbook/internal/program"
 	"example.com/client-go-workbook/internal/testkit"
@@ -31,7 +36,7 @@ func startController(
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	databaseFactory := newDatabaseFactory(databases, selection{namespace: namespace})
-	ours := labels.SelectorFromSet(labels.Set{managedByLabel: fieldManager})
+	ours := labels.SelectorFromSet(labels.Set{database.ManagedByLabel: database.FieldManager})
 	childFactory := newFactory(client, selection{namespace: namespace, labels: ours})
 	c, err := NewController(client, databases, childFactory, databaseFactory, &record.FakeRecorder{}, program.NewPrinter(out))
 	if err != nil {
@@ -72,15 +77,51 @@ func (c *Controller) resync(t testing.TB) {
 
 func (c *Controller) idle() bool { return c.queue.Len() == 0 && c.processing.Load() == 0 }
 
-// quiet waits until the controller has had nothing to do for half a second, and discards the requests up to then.
-func (e *env) quiet(c *Controller, counted *requests) {
+// undisturbed calls do when the controller has processed all that the server has, and returns the requests that it sends
+// meanwhile. Kubernetes' own controllers write to Deployments and pods whenever they get to it, and each of their writes can be a
+// cause for a request. So if there was one, all of it counts for nothing and is done again. The test's own writes are not
+// counted as theirs if they are to pods.
+func (e *env) undisturbed(c *Controller, counted *requests, do func()) (sent map[string]int) {
 	e.Helper()
-	since, syncs := time.Now(), int64(-1)
-	testkit.Await(e, "nothing to do for half a second", func() bool {
-		if now := c.syncs.Load(); now != syncs || !c.idle() {
-			since, syncs = time.Now(), now
+	testkit.Await(e, "a span without writes of others", func() bool {
+		before, stored := e.versions(c)
+		if !stored {
+			return false
 		}
-		return time.Since(since) > 500*time.Millisecond
-	}, &syncs)
-	counted.take()
+		if c.resync(e); !c.idle() || !c.seesItsWrites(e) {
+			return false
+		}
+		counted.take()
+		do()
+		sent = counted.take()
+		delete(sent, "WATCH") // they begin and end by themselves
+		after, _ := e.versions(c)
+		return after == before
+	}, &sent)
+	return sent
+}
+
+// seesItsWrites reports whether the controller's stores have all that it has written.
+func (c *Controller) seesItsWrites(t testing.TB) bool {
+	t.Helper()
+	return !slices.ContainsFunc(testkit.Must(c.databaseLister.List(labels.Everything()))(t), func(d *dbv1alpha1.DatabaseManager) bool {
+		return c.consistency.EnsureReady(cache.MetaObjectToName(d)) != nil
+	})
+}
+
+// versions returns the resourceVersions of all Deployments, and whether the controller's stores have them, and the pods'.
+func (e *env) versions(c *Controller) (versions string, stored bool) {
+	e.Helper()
+	stored = true
+	for _, d := range testkit.Must(e.deployments.List(e.Context(), metav1.ListOptions{}))(e).Items {
+		versions += d.Name + " " + d.ResourceVersion + "\n"
+		have, err := c.deploymentLister.Deployments(e.namespace).Get(d.Name)
+		stored = stored && err == nil && have.ResourceVersion == d.ResourceVersion
+	}
+	ours := metav1.ListOptions{LabelSelector: database.ManagedByLabel + "=" + database.FieldManager}
+	for _, pod := range testkit.Must(e.pods.List(e.Context(), ours))(e).Items {
+		order, err := resourceversion.CompareResourceVersion(c.pods.LastResourceVersion(), pod.ResourceVersion)
+		stored = stored && err == nil && order >= 0
+	}
+	return versions, stored
 }

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/yaml"
 
+	"example.com/client-go-workbook/06-crd-codegen/database"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	dbv1alpha1ac "example.com/client-go-workbook/06-crd-codegen/pkg/generated/applyconfiguration/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/internal/rollout"
@@ -45,8 +46,8 @@ func manifest[O any](t testing.TB, kind string) (objects []*O) {
 	return objects
 }
 
-// database returns a DatabaseManager of deploy/mariadb.yaml.
-func database(t testing.TB, name string) *dbv1alpha1.DatabaseManager {
+// fromManifest returns a DatabaseManager of deploy/mariadb.yaml.
+func fromManifest(t testing.TB, name string) *dbv1alpha1.DatabaseManager {
 	t.Helper()
 	all := manifest[dbv1alpha1.DatabaseManager](t, "DatabaseManager")
 	i := slices.IndexFunc(all, func(d *dbv1alpha1.DatabaseManager) bool { return d.Name == name })
@@ -126,13 +127,13 @@ func TestKindDatabaseKeepsItsPassword(t *testing.T) {
 			t.Parallel()
 			e := newEnv(t)
 			_, stop := e.run(e.config)
-			d := e.createReady(database(t, name))
+			d := e.createReady(fromManifest(t, name))
 			e.startClient(name)
 			e.query(name, write)
 			if got := e.query(name, read); got != "kept" {
 				t.Fatalf("read %q", got)
 			}
-			secret := e.secret(name + secretSuffix)
+			secret := e.secret(name + database.SecretSuffix)
 
 			memory := func() string {
 				return e.deployment(name).Spec.Template.Spec.Containers[0].Resources.Limits.Memory().String()
@@ -156,7 +157,7 @@ func TestKindDatabaseKeepsItsPassword(t *testing.T) {
 			until(e, "the Service is there again", get(e.services.Get, name), func(*corev1.Service) bool { return true })
 			e.untilReady(name, rollout.ReasonReplicasReady)
 
-			if after := e.secret(name + secretSuffix); after.UID != secret.UID || after.ResourceVersion != secret.ResourceVersion {
+			if after := e.secret(name + database.SecretSuffix); after.UID != secret.UID || after.ResourceVersion != secret.ResourceVersion {
 				t.Error("the Secret has changed")
 			}
 			if got := e.query(name, exists) != ""; got != keeps {
@@ -177,19 +178,19 @@ func TestKindRetainedDatabaseIsAdopted(t *testing.T) {
 	const name = "sessions"
 	e := newEnv(t)
 	e.run(e.config)
-	d := database(t, name)
+	d := fromManifest(t, name)
 	retain(&d.Spec)
 	d = e.createReady(d)
 	e.startClient(name)
 	e.query(name, write)
-	pod, secret := e.serverPod(d, ""), e.secret(name+secretSuffix)
+	pod, secret := e.serverPod(d, ""), e.secret(name+database.SecretSuffix)
 	same := func(when string) {
 		t.Helper()
 		now := e.serverPod(d, "")
 		if now.UID != pod.UID || now.Status.ContainerStatuses[0].ContainerID != pod.Status.ContainerStatuses[0].ContainerID {
 			t.Errorf("another pod or container %s", when)
 		}
-		if string(e.secret(name + secretSuffix).Data["password"]) != string(secret.Data["password"]) {
+		if string(e.secret(name + database.SecretSuffix).Data["password"]) != string(secret.Data["password"]) {
 			t.Errorf("another password %s", when)
 		}
 		if got := e.query(name, read); got != "kept" {
@@ -202,7 +203,7 @@ func TestKindRetainedDatabaseIsAdopted(t *testing.T) {
 	e.garbageCollected(d)
 	same("after the deletion")
 
-	next := database(t, name)
+	next := fromManifest(t, name)
 	next.Name = "next"
 	adopting(d.UID)(&next.Spec)
 	e.createReady(next)
@@ -250,7 +251,7 @@ func TestKindStatusNamesTheCause(t *testing.T) {
 			t.Parallel()
 			e := newEnv(t)
 			output, _ := e.run(e.config)
-			d := database(t, "sessions")
+			d := fromManifest(t, "sessions")
 			version := d.Spec.Version
 			if test.version != "" {
 				d.Spec.Version = test.version
@@ -295,7 +296,7 @@ func BenchmarkKindReady(b *testing.B) {
 	startController(b, e.client, e.databases, namespace, benchWorkers, &testkit.Buffer{})
 	secrets, deployments := e.client.CoreV1().Secrets(namespace), e.client.AppsV1().Deployments(namespace)
 	databases := e.databases.CoolopsV1alpha1().DatabaseManagers(namespace)
-	spec := database(b, "sessions").Spec
+	spec := fromManifest(b, "sessions").Spec
 
 	until := func(met func(context.Context) (bool, error)) {
 		b.Helper()
@@ -308,8 +309,7 @@ func BenchmarkKindReady(b *testing.B) {
 		return err == nil && len(pods.Items) == 0, err
 	}
 	plain := &dbv1alpha1.DatabaseManager{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "plain", UID: "plain"}, Spec: spec}
-	secret := desiredSecret(plain, nil)
-	secret.OwnerReferences = nil
+	secret := database.Secret(plain, nil)
 	testkit.Must(secrets.Apply(b.Context(), secret, metav1.ApplyOptions{FieldManager: "bench"}))(b)
 	foreground := metav1.DeletePropagationForeground
 	var ours, bare []time.Duration
@@ -329,7 +329,7 @@ func BenchmarkKindReady(b *testing.B) {
 		}
 		until(noPods)
 
-		object := deploymentOf(desiredDeployment(plain, nil), "plain")
+		object := deploymentOf(database.Deployment(plain, nil), "plain")
 		start = time.Now()
 		testkit.Must(deployments.Create(b.Context(), object, metav1.CreateOptions{}))(b)
 		var deployment *appsv1.Deployment

@@ -21,6 +21,7 @@ import (
 // TestEarlierLeaderWritesNothingAfterTheNext takes the Lease away from a leader that is writing, in two ways, and counts
 // its writes after another process leads. With -count=20 it does each 20 times.
 func TestEarlierLeaderWritesNothingAfterTheNext(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct{ stop, again syscall.Signal }{
 		"paused":                {syscall.SIGSTOP, syscall.SIGCONT},
 		"its renewals are held": {syscall.SIGUSR1, 0}, // see printWrites
@@ -43,7 +44,10 @@ func TestEarlierLeaderWritesNothingAfterTheNext(t *testing.T) {
 			var group sync.WaitGroup
 			t.Cleanup(func() { stop(); group.Wait() })
 			group.Go(func() {
-				for changing.Err() == nil {
+				for tick := time.NewTicker(50 * time.Millisecond); ; <-tick.C {
+					if changing.Err() != nil {
+						return
+					}
 					patch := fmt.Appendf(nil, `{"spec": {"version": "8.4.%d"}}`, rand.IntN(1000))
 					name := fmt.Sprintf("example-%d", rand.IntN(databases))
 					_, _ = e.databases.Patch(changing, name, types.MergePatchType, patch, metav1.PatchOptions{})

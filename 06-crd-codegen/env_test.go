@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"example.com/client-go-workbook/06-crd-codegen/crd"
+	"example.com/client-go-workbook/06-crd-codegen/database"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned"
 	dbclient "example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned/typed/databasemanager/v1alpha1"
@@ -65,7 +66,7 @@ func newEnvOn(t *testing.T, config *rest.Config) *env {
 	if !strings.Contains(t.Name(), "Kind") { // those are about what runs in the containers
 		testcluster.IdleContainers(t, config, e.namespace)
 	}
-	e.config = testcluster.AsServiceAccount(t, config, e.namespace, fieldManager, testkit.Must(testcluster.Rules(rbacFile))(t))
+	e.config = testcluster.AsServiceAccount(t, config, e.namespace, database.FieldManager, testkit.Must(testcluster.Rules(rbacFile))(t))
 	return e
 }
 
@@ -121,7 +122,7 @@ func (e *env) run(config *rest.Config, change ...func(*options)) (output *testki
 	for _, change := range change {
 		change(&o)
 	}
-	ctx, cancel := context.WithCancel(context.Background()) // e.Context() would end before the Cleanup
+	ctx, cancel := context.WithCancel(testkit.Context(context.Background(), e.T)) // e.Context() would end before the Cleanup
 	output = &testkit.Buffer{}
 	var group sync.WaitGroup
 	group.Go(func() {
@@ -189,6 +190,18 @@ func (e *env) untilReady(name, reason string) *dbv1alpha1.DatabaseManager {
 		return d.Status.ObservedGeneration == d.Generation &&
 			ready != nil && ready.Reason == reason && ready.ObservedGeneration == d.Generation
 	})
+}
+
+// untilUnprocessed waits until the status reports for the newest spec, with this reason, that it has not been processed. It returns
+// the message.
+func (e *env) untilUnprocessed(name, reason string) string {
+	e.Helper()
+	d := until(e, name+" is "+reason, get(e.databases.Get, name), func(d *dbv1alpha1.DatabaseManager) bool {
+		ready := readyOf(d)
+		return d.Status.ObservedGeneration < d.Generation &&
+			ready != nil && ready.Reason == reason && ready.ObservedGeneration == d.Generation
+	})
+	return readyOf(d).Message
 }
 
 // readyMessage waits until a DatabaseManager has this reason, and returns the message.

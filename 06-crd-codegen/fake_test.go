@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kubefake "k8s.io/client-go/kubernetes/fake"
 
+	"example.com/client-go-workbook/06-crd-codegen/database"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned/fake"
 	"example.com/client-go-workbook/internal/rollout"
@@ -39,7 +40,7 @@ func TestControllerRunsOnFakeClients(t *testing.T) {
 		if _, err := client.CoreV1().Services("x").Get(t.Context(), "db", metav1.GetOptions{}); err != nil {
 			t.Error(err)
 		}
-		if _, err := client.CoreV1().Secrets("x").Get(t.Context(), "db"+secretSuffix, metav1.GetOptions{}); err != nil {
+		if _, err := client.CoreV1().Secrets("x").Get(t.Context(), "db"+database.SecretSuffix, metav1.GetOptions{}); err != nil {
 			t.Error(err)
 		}
 		status := func() dbv1alpha1.DatabaseManagerStatus {

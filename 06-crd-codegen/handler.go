@@ -23,7 +23,7 @@ func databaseHandler(queue workqueue.TypedInterface[cache.ObjectName]) cache.Typ
 }
 
 // addHandler enqueues the owners of each child that changes.
-func (k childKind[O, A]) addHandler() error {
+func (k typedKind[O, A]) addHandler() error {
 	enqueue := func(child cache.ObjectName) {
 		if name, ok := strings.CutSuffix(child.Name, k.suffix); ok {
 			k.controller.enqueueOwners(deploymentNameIndex, child.Namespace+"/"+name)

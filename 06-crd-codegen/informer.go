@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 
+	"example.com/client-go-workbook/06-crd-codegen/database"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned"
 	dbinformers "example.com/client-go-workbook/06-crd-codegen/pkg/generated/informers/externalversions"
@@ -48,10 +49,10 @@ var databaseIndexers = dbv1alpha1informers.DatabaseManagerIndexers{
 	deploymentNameIndex: func(d *dbv1alpha1.DatabaseManager) ([]string, error) {
 		return []string{d.Namespace + "/" + d.Spec.DeploymentName}, nil
 	},
-	firstOwnerIndex: func(d *dbv1alpha1.DatabaseManager) ([]string, error) { return []string{firstOwner(d)}, nil },
+	firstOwnerIndex: func(d *dbv1alpha1.DatabaseManager) ([]string, error) { return []string{database.FirstOwner(d)}, nil },
 }
 
 const (
 	deploymentNameIndex = "deploymentName"
-	firstOwnerIndex     = "firstOwner"
+	firstOwnerIndex     = "database.FirstOwner"
 )

@@ -4,13 +4,14 @@
 // and the clients (pkg/generated) are generated. For each DatabaseManager the controller keeps a Deployment, a Service, a
 // Secret and, if asked for, a PersistentVolumeClaim in their desired state, and reports the actual state in the status.
 //
-// Read in this order: pkg/apis, main.go, reconcile.go (one sync), children.go (which children, and their desired state),
-// child.go and apply.go (writing only what differs), status.go (conditions), release.go (the finalizer), handler.go
-// (which event enqueues which key), informer.go, controller.go (its parts, and what becomes of errors), worker.go and
-// drain.go (chapter 4's), watcherror.go (chapter 2's).
+// Read in this order: pkg/apis, main.go, reconcile.go (one sync), children.go (which children; package database has their
+// desired state), apply.go (writing only what differs), ownership.go (whose a child is), status.go (conditions), release.go
+// (the finalizer), handler.go (which event enqueues which key), informer.go, controller.go (its parts, and what becomes of
+// errors), worker.go and drain.go (chapter 4's), watcherror.go (chapter 2's).
 package main
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -25,6 +26,7 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
 
+	"example.com/client-go-workbook/06-crd-codegen/database"
 	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned"
 	dbscheme "example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned/scheme"
 	"example.com/client-go-workbook/internal/consistency"
@@ -34,10 +36,9 @@ import (
 )
 
 const (
-	controllerName = "DatabaseManager"            // in the log
-	queueName      = "databasemanagers"           // in the metrics
-	leaseName      = "workbook-06-crd-codegen"    // of the Lease by which the leader is elected
-	fieldManager   = "databasemanager-controller" // the server records it for each field that the controller sets
+	controllerName = "DatabaseManager"         // in the log
+	queueName      = "databasemanagers"        // in the metrics
+	leaseName      = "workbook-06-crd-codegen" // of the Lease by which the leader is elected
 )
 
 func main() {
@@ -72,6 +73,7 @@ type options struct {
 // run reconciles until ctx ends. It creates its clients itself, from the elector's configuration.
 func run(ctx context.Context, config *rest.Config, o options, out *program.Printer) error {
 	ctx = program.WithoutBodies(ctx) // some of them contain a password
+	config = consistency.RelistAfterOutage(config)
 	elector := election.New(config, cache.NewObjectName(o.namespace, leaseName), o.election, out)
 	clientset, err := kubernetes.NewForConfig(elector.Config()) // it writes only while this process leads
 	if err != nil {
@@ -89,7 +91,7 @@ func run(ctx context.Context, config *rest.Config, o options, out *program.Print
 	informerCtx, stopInformers := context.WithCancel(context.WithoutCancel(ctx)) // so the stores are up to date during the drain
 	databaseFactory := newDatabaseFactory(databases, selection{namespace: o.namespace, resync: o.resync})
 	// Only what this controller has created: it has no reason to read the Deployments, and above all the Secrets, of others.
-	ours := labels.SelectorFromSet(labels.Set{managedByLabel: fieldManager})
+	ours := labels.SelectorFromSet(labels.Set{database.ManagedByLabel: database.FieldManager})
 	childFactory := newFactory(clientset, selection{namespace: o.namespace, labels: ours})
 	defer func() {
 		cancel(nil)
@@ -105,16 +107,14 @@ func run(ctx context.Context, config *rest.Config, o options, out *program.Print
 	if err := handleWatchErrors(out, cancel, controller.informers...); err != nil {
 		return err
 	}
-	defer o.server.Start(out, elector.Healthz, controller.hasSynced...)()
+	controller.consistency.EndIfRestored(cancel, controller.informers...)
+	defer o.server.Start(out, controller.consistency.Healthz(elector.Healthz), controller.hasSynced...)()
 
 	consistency.LogIfOff(klog.FromContext(ctx))
 	databaseFactory.StartWithContext(informerCtx)
 	childFactory.StartWithContext(informerCtx)
 	err = elector.Run(ctx, func(leaderCtx, leaseCtx context.Context) { controller.Run(leaderCtx, leaseCtx, o.workers) })
-	if err != nil {
-		return err
-	}
-	return deniedCause(ctx)
+	return cmp.Or(controller.consistency.Restored(), err, deniedCause(ctx))
 }
 
 // checkServer returns an error if the namespace or the CRD does not exist. An informer of a resource that the server does
@@ -139,5 +139,5 @@ func checkServer(ctx context.Context, clientset kubernetes.Interface, databases 
 func newRecorder(ctx context.Context, clientset kubernetes.Interface) record.EventRecorder {
 	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: clientset.CoreV1().Events("")})
-	return broadcaster.NewRecorder(dbscheme.Scheme, corev1.EventSource{Component: fieldManager})
+	return broadcaster.NewRecorder(dbscheme.Scheme, corev1.EventSource{Component: database.FieldManager})
 }

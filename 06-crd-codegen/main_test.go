@@ -2,9 +2,9 @@ package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -38,6 +38,7 @@ const (
 	cutVar        = "WORKBOOK_TEST_CUT"    // the time between two cuts of all connections
 	listenVar     = "WORKBOOK_TEST_LISTEN" // the address of /metrics
 	writesVar     = "WORKBOOK_TEST_WRITES" // a file that gets a line for each write
+	lostVar       = "WORKBOOK_TEST_LOST"   // the share of the writes whose answer is lost
 )
 
 func TestMain(m *testing.M) {
@@ -48,11 +49,6 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		return
-	}
-	flag.Parse()
-	// The tests mostly wait for the cluster, so more of them can run at once than there are CPUs.
-	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
-		_ = f.Value.Set("8")
 	}
 	// The second handler sleeps if the last error was less than a millisecond ago. After an error in a test with today's
 	// clock, that is 26 years for one in a synctest bubble, which begins in the year 2000.
@@ -110,6 +106,9 @@ func runController() error {
 		defer file.Close()
 		config = keepWrites(file, config)
 	}
+	if share, err := strconv.ParseFloat(os.Getenv(lostVar), 64); err == nil {
+		config = loseAnswers(config, share)
+	}
 	if address := os.Getenv(listenVar); address != "" {
 		if o.server.Listener, err = net.Listen("tcp", address); err != nil {
 			return err
@@ -137,6 +136,23 @@ func printWrites(config *rest.Config) *rest.Config {
 			fmt.Printf("WRITE %d %s %s\n", time.Now().UnixNano(), request.Method, request.URL.Path)
 		}
 		return next.RoundTrip(request)
+	})
+}
+
+// loseAnswers has the answers to a share of the writes lost, after the server has done them. Not those about the Lease and events.
+func loseAnswers(config *rest.Config, share float64) *rest.Config {
+	return testkit.Intercept(config, func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
+		response, err := next.RoundTrip(request)
+		other := strings.Contains(request.URL.Path, "/leases") || strings.Contains(request.URL.Path, "/events")
+		if err != nil || other || request.Method == http.MethodGet || rand.Float64() >= share {
+			return response, err
+		}
+		response.Body.Close()
+		if rand.IntN(3) == 0 {
+			return nil, syscall.ECONNRESET
+		}
+		code := []int{http.StatusInternalServerError, http.StatusGatewayTimeout}[rand.IntN(2)]
+		return &http.Response{StatusCode: code, Body: http.NoBody, Request: request}, nil
 	})
 }
 

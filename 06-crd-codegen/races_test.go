@@ -13,8 +13,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
+	"example.com/client-go-workbook/06-crd-codegen/database"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/internal/consistency"
+	"example.com/client-go-workbook/internal/failure"
 	"example.com/client-go-workbook/internal/rollout"
 	"example.com/client-go-workbook/internal/testkit"
 )
@@ -63,6 +65,7 @@ func (h *before) wrap(config *rest.Config) *rest.Config {
 // TestChildReplacedDuringAnApply replaces a child by another object while an apply for it is on its way. That is a conflict, and not
 // the user's concern: no condition and no event reports it.
 func TestChildReplacedDuringAnApply(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		theirs bool
 		reason string // in the end
@@ -156,16 +159,16 @@ func TestStatusOfAnEarlierObjectIsRefused(t *testing.T) {
 func TestStatusReportsAWatchThatHangs(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	watch := newGate("deployments")
+	watch := testkit.NewGate("deployments")
 	var counted requests
-	output, _ := e.run(counted.wrap(watch.wrap(e.config)))
+	output, _ := e.run(counted.wrap(watch.Wrap(e.config)))
 	e.create("example", func(s *dbv1alpha1.DatabaseManagerSpec) { s.Replicas = new(int32(0)) })
 	e.untilReady("example", rollout.ReasonScaledToZero)
-	watch.set(false)
+	watch.Close()
 	start := time.Now()
 	counted.take()
 	e.patch("example", `{"spec": {"version": "8.4.5"}}`)
-	d := e.untilReady("example", reasonWatchDelayed)
+	d := e.untilReady("example", failure.ReasonWatchDelayed)
 	ready := readyOf(d)
 	if took := time.Since(start); ready.Status != metav1.ConditionUnknown || took < consistency.LateAfter {
 		t.Errorf("after %s: condition %+v, want Unknown after %s", took, ready, consistency.LateAfter)
@@ -176,7 +179,7 @@ func TestStatusReportsAWatchThatHangs(t *testing.T) {
 		t.Errorf("requests while the watch hangs: %v", counts)
 	}
 	output.Await(t, "^AGAIN .*its watch may hang")
-	watch.set(true)
+	watch.Open()
 	e.untilReady("example", rollout.ReasonScaledToZero)
 }
 
@@ -197,7 +200,7 @@ func TestStatusReportsALabelThatAPolicyChanges(t *testing.T) {
 			Mutations: []admissionregistrationv1.Mutation{{
 				PatchType: admissionregistrationv1.PatchTypeApplyConfiguration,
 				ApplyConfiguration: &admissionregistrationv1.ApplyConfiguration{
-					Expression: `Object{metadata: Object.metadata{labels: {"` + managedByLabel + `": "policy"}}}`,
+					Expression: `Object{metadata: Object.metadata{labels: {"` + database.ManagedByLabel + `": "policy"}}}`,
 				},
 			}},
 		},
@@ -221,7 +224,7 @@ func TestStatusReportsALabelThatAPolicyChanges(t *testing.T) {
 		return e.services.Create(ctx, &corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{Name: "probe"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 1}}},
 		}, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-	}, func(service *corev1.Service) bool { return service.Labels[managedByLabel] == "policy" })
+	}, func(service *corev1.Service) bool { return service.Labels[database.ManagedByLabel] == "policy" })
 
 	var counted requests
 	e.run(counted.wrap(e.config))
@@ -234,7 +237,7 @@ func TestStatusReportsALabelThatAPolicyChanges(t *testing.T) {
 	lift()
 	e.untilReady("example", rollout.ReasonReplicasReady)
 	t.Logf("ready %s after the policy was lifted; requests %v", time.Since(lifted).Round(time.Millisecond), counted.take())
-	if label := e.service("db").Labels[managedByLabel]; label != fieldManager {
+	if label := e.service("db").Labels[database.ManagedByLabel]; label != database.FieldManager {
 		t.Errorf("label %q", label)
 	}
 }

@@ -10,6 +10,7 @@ import (
 )
 
 func TestReadme(t *testing.T) {
+	t.Parallel()
 	transcript.Test(t, "README.md",
 		`for name in $(scripts/kubectl get dbm -n default -o name); do
 			scripts/kubectl patch "$name" -n default --type=merge -p '{"metadata":{"finalizers":null}}'

@@ -6,12 +6,15 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/cache"
 
+	"example.com/client-go-workbook/06-crd-codegen/database"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
+	"example.com/client-go-workbook/internal/failure"
 )
 
 // reconcile brings the actual state in line with the desired state, which is the spec of the DatabaseManager of that
@@ -20,6 +23,7 @@ import (
 // It does not know which events led here, and does not need to: it reads the desired and the actual state from the stores,
 // and writes what differs. So it can run twice, or be killed between two writes and run again, with the same result.
 func (c *Controller) reconcile(ctx context.Context, key cache.ObjectName) error {
+	stale := c.consistency.EnsureReady(key) // before the stores are read
 	d, err := c.databaseLister.DatabaseManagers(key.Namespace).Get(key.Name)
 	if apierrors.IsNotFound(err) {
 		c.consistency.Clear(key)
@@ -33,19 +37,21 @@ func (c *Controller) reconcile(ctx context.Context, key cache.ObjectName) error 
 		deployment = nil
 	}
 
-	err = c.consistency.EnsureReady(key)
 	switch {
-	case err != nil: // without our last writes in the stores, the controller would do them again
+	case stale != nil:
+		err = stale // without our last writes in the stores, the controller would do them again
 	case d.DeletionTimestamp != nil:
-		if err = c.release(ctx, d); err == nil {
-			return nil
+		d, err = c.release(ctx, d)
+		if err == nil && len(d.Finalizers) == 0 {
+			return nil // it is gone
 		}
-	case d.Spec.AdoptFrom != "" && c.hasOlderSibling(d):
-		deployment, err = nil, childError{reasonNameConflict, "another DatabaseManager already has the children of " + firstOwner(d)}
+	case d.Spec.AdoptFrom != "" && c.mustWaitForSibling(d):
+		deployment, err = nil, failure.Blocked{
+			Reason: reasonNameConflict, Message: "another DatabaseManager already has the children of " + database.FirstOwner(d)}
 	default:
 		d, deployment, err = c.applyChildren(ctx, d, deployment)
 	}
-	if err != nil && !c.isReported(key, err) {
+	if err != nil && !failure.IsReported(err, c.queue.NumRequeues(key)) {
 		return err
 	}
 	if statusErr := c.applyStatus(ctx, d, deployment, err); statusErr != nil {
@@ -54,7 +60,7 @@ func (c *Controller) reconcile(ctx context.Context, key cache.ObjectName) error 
 	return err
 }
 
-// applyChildren brings all children in line, in order, and stops at the first error. It returns the DatabaseManager with
+// applyChildren brings all children in line, in order, and goes on if one of them fails. It returns the DatabaseManager with
 // or without the finalizer, and the Deployment: a newer one than the store's, if it has written it.
 func (c *Controller) applyChildren(
 	ctx context.Context,
@@ -64,23 +70,27 @@ func (c *Controller) applyChildren(
 	// As long as it has the finalizer, children can be without an owner reference. So the finalizer is added first, and
 	// removed last.
 	retain := d.Spec.DeletionPolicy == dbv1alpha1.DeletionPolicyRetain
+	ask := c.askerOf(ctx, d)
 	var err error
-	if retain {
+	if retain && !slices.Contains(d.Finalizers, finalizer) {
 		if d, err = c.addFinalizer(ctx, d); err != nil {
-			return d, deployment, err
+			return d, deployment, failure.Unowned{Err: err}
 		}
+		ask = func() error { return nil } // or the server would have rejected the finalizer
 	}
+	var errs []error
+	canCreate := true // none of the children before is missing
 	for _, child := range c.children {
-		applied, err := child.apply(ctx, d)
-		if err != nil {
-			return d, deployment, err
-		}
+		applied, err := child.apply(ctx, d, canCreate, ask)
+		canCreate = canCreate && (applied != nil || err == nil)
+		errs = append(errs, err)
 		if applied, ok := applied.(*appsv1.Deployment); ok {
 			deployment = applied
 		}
 	}
-	if !retain {
+	if !retain && !failure.IsUnowned(failure.Join(errs...)) { // all references are there, whatever else has failed
 		d, err = c.removeFinalizer(ctx, d)
+		errs = append(errs, err)
 	}
-	return d, deployment, err
+	return d, deployment, failure.Join(errs...)
 }

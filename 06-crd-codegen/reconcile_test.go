@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
+	"example.com/client-go-workbook/06-crd-codegen/database"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/internal/rollout"
 	"example.com/client-go-workbook/internal/testkit"
@@ -72,14 +73,18 @@ func TestChildrenFollowTheirOwnerThroughItsLife(t *testing.T) {
 	untilGone(e, "the Service", e.services.Get, "db")
 	untilGone(e, "the Secret", e.secrets.Get, "db-root")
 
-	// An event each time that the database became ready or stopped being so, and only then.
-	changes, last := 0, ""
-	for line := range strings.Lines(output.String()) {
-		if words := strings.Fields(line); words[0] == "STATUS" && words[3] != last {
-			changes, last = changes+1, words[3]
+	// An event each time that the database became ready or stopped being so, and only then. Lines and events come after the
+	// write that they are about, so both are counted until they are equal.
+	changes := func() (changes int) {
+		last := ""
+		for _, line := range output.Lines("STATUS") {
+			if words := strings.Fields(line); words[3] != last {
+				changes, last = changes+1, words[3]
+			}
 		}
+		return changes
 	}
-	until(e, fmt.Sprintf("there are %d events", changes), func(ctx context.Context) (n int, err error) {
+	until(e, "there is an event for each change of the condition", func(ctx context.Context) (n int, err error) {
 		options := metav1.ListOptions{FieldSelector: "involvedObject.kind=DatabaseManager"}
 		events, err := e.client.CoreV1().Events(e.namespace).List(ctx, options)
 		if err != nil {
@@ -89,7 +94,7 @@ func TestChildrenFollowTheirOwnerThroughItsLife(t *testing.T) {
 			n += int(event.Count)
 		}
 		return n, nil
-	}, func(n int) bool { return n == changes })
+	}, func(n int) bool { return n == changes() })
 }
 
 func TestMariaDBHasItsOwnImageAndVariable(t *testing.T) {
@@ -123,7 +128,7 @@ func TestDatabasesOfOneTypeAreSeparate(t *testing.T) {
 		if len(pods) != 1 || !strings.HasPrefix(pods[0].Name, name+"-") {
 			t.Errorf("the Service %s leads to %d pods", name, len(pods))
 		}
-		passwords[string(e.secret(name + secretSuffix).Data["password"])] = true
+		passwords[string(e.secret(name + database.SecretSuffix).Data["password"])] = true
 	}
 	if len(passwords) != databases {
 		t.Errorf("%d passwords", len(passwords))
@@ -143,7 +148,7 @@ func TestLongestNamesWork(t *testing.T) {
 	e.delete(long)
 	untilGone(e, "the DatabaseManager", e.databases.Get, long)
 	e.service(deployment)
-	e.secret(deployment + secretSuffix)
+	e.secret(deployment + database.SecretSuffix)
 	if n := len(output.Lines("RETRY")); n > 0 {
 		t.Errorf("%d failures: %s", n, output)
 	}
@@ -185,6 +190,7 @@ func TestPodsMeetTheLevelRestricted(t *testing.T) {
 }
 
 func TestStatusReportsAQuotaUntilItIsGone(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		quota string
 		words string
@@ -237,15 +243,17 @@ func TestDeletedChildrenAndRemovedMetadataComeBack(t *testing.T) {
 			return patchDeployment(`{"spec": {"template": {"spec": {"containers": [{"name": "mysql", "image": "mysql:latest"}]}}}}`)
 		},
 		"owner reference": func() error { return patchDeployment(`{"metadata": {"ownerReferences": null}}`) },
-		"label":           func() error { return patchDeployment(`{"metadata": {"labels": {"` + managedByLabel + `": null}}}`) },
+		"label": func() error {
+			return patchDeployment(`{"metadata": {"labels": {"` + database.ManagedByLabel + `": null}}}`)
+		},
 		"several, beside foreign ones": func() error {
 			return patchDeployment(`{
-				"metadata": {` + foreign + `, "` + databaseLabel + `": "x"}},
+				"metadata": {` + foreign + `, "` + database.FirstOwnerLabel + `": "x"}},
 				"spec": {"replicas": 0, "minReadySeconds": 1}}`)
 		},
 		"managed fields": func() error { return patchDeployment(`{"metadata": {"managedFields": [{}]}}`) },
 		"Service's selector": func() error {
-			patch := []byte(`{"spec": {"selector": {"` + databaseLabel + `": "x"}}}`)
+			patch := []byte(`{"spec": {"selector": {"` + database.FirstOwnerLabel + `": "x"}}}`)
 			_, err := services.Patch(t.Context(), "db", types.MergePatchType, patch, metav1.PatchOptions{})
 			return err
 		},
@@ -291,28 +299,28 @@ func (e *env) wrong(d *dbv1alpha1.DatabaseManager, password []byte) string {
 	if err != nil {
 		return err.Error()
 	}
-	secret, err := e.secrets.Get(e.Context(), name+secretSuffix, metav1.GetOptions{})
+	secret, err := e.secrets.Get(e.Context(), name+database.SecretSuffix, metav1.GetOptions{})
 	if err != nil {
 		return err.Error()
 	}
 	for _, child := range []metav1.Object{deployment, service, secret} {
-		if !metav1.IsControlledBy(child, d) || child.GetLabels()[managedByLabel] != fieldManager ||
-			child.GetLabels()[databaseLabel] != string(d.UID) {
+		if !metav1.IsControlledBy(child, d) || child.GetLabels()[database.ManagedByLabel] != database.FieldManager ||
+			child.GetLabels()[database.FirstOwnerLabel] != string(d.UID) {
 			return fmt.Sprintf("%T: owners %v, labels %v", child, child.GetOwnerReferences(), child.GetLabels())
 		}
 	}
-	desired := desiredDeployment(d, nil).Spec
-	if *deployment.Spec.Replicas != replicasOf(d) ||
+	desired := database.Deployment(d, nil).Spec
+	if *deployment.Spec.Replicas != database.Replicas(d) ||
 		deployment.Spec.Template.Spec.Containers[0].Image != *desired.Template.Spec.Containers[0].Image {
 		return fmt.Sprintf("Deployment %+v", deployment.Spec)
 	}
-	if service.Spec.Selector[databaseLabel] != string(d.UID) || len(service.Spec.Ports) != 1 {
+	if service.Spec.Selector[database.FirstOwnerLabel] != string(d.UID) || len(service.Spec.Ports) != 1 {
 		return fmt.Sprintf("Service %+v", service.Spec)
 	}
 	if password != nil && string(secret.Data["password"]) != string(password) {
 		return "another password"
 	}
-	if d.Status.ObservedGeneration != d.Generation || d.Status.AvailableReplicas != replicasOf(d) ||
+	if d.Status.ObservedGeneration != d.Generation || d.Status.AvailableReplicas != database.Replicas(d) ||
 		!apimeta.IsStatusConditionTrue(d.Status.Conditions, dbv1alpha1.ConditionReady) {
 		return fmt.Sprintf("status %+v", d.Status)
 	}
@@ -353,18 +361,21 @@ func TestResyncWithNothingToDoSendsNothing(t *testing.T) {
 	for i := range 3 {
 		e.create(fmt.Sprintf("example-%d", i), func(s *dbv1alpha1.DatabaseManagerSpec) { s.DeploymentName = fmt.Sprintf("db-%d", i) })
 	}
+	e.createWithAll("retained", retain, func(s *dbv1alpha1.DatabaseManagerSpec) {
+		s.StorageSize = new(resource.MustParse("1.0000000001Gi")) // the server rounds it
+	})
 	c := e.startController(counted.wrap(e.config))
 	for i := range 3 {
 		e.untilReady(fmt.Sprintf("example-%d", i), rollout.ReasonReplicasReady)
 	}
-	e.quiet(c, &counted)
+	e.untilReady("retained", rollout.ReasonScaledToZero)
 	before := c.syncs.Load()
-	for range 10 {
-		c.resync(e)
-	}
-	counts := counted.take()
-	delete(counts, "WATCH")
-	if len(counts) > 0 || c.syncs.Load() < before+30 {
+	counts := e.undisturbed(c, &counted, func() {
+		for range 10 {
+			c.resync(e)
+		}
+	})
+	if len(counts) > 0 || c.syncs.Load() < before+40 {
 		t.Errorf("%d syncs with nothing to do sent %v", c.syncs.Load()-before, counts)
 	}
 }

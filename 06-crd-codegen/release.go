@@ -6,7 +6,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -15,8 +14,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
+	"example.com/client-go-workbook/06-crd-codegen/database"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/internal/consistency"
+	"example.com/client-go-workbook/internal/failure"
 )
 
 // finalizer keeps a deleted DatabaseManager until its deletionPolicy has reached the children: with Retain they have no
@@ -24,48 +25,55 @@ import (
 // to Delete until all children have the reference. In all other cases the garbage collector does the work without it.
 const finalizer = "coolops.cn/retain"
 
-// release removes the finalizer of a deleted DatabaseManager when its children have the owner reference, or do not have
-// it, as the deletionPolicy demands.
-func (c *Controller) release(ctx context.Context, d *dbv1alpha1.DatabaseManager) error {
-	if !slices.Contains(d.Finalizers, finalizer) {
-		return nil // others' finalizers may keep it: then they do their work, and this controller creates no children any more
+// release brings the owner references of a deleted DatabaseManager's children in line with its deletionPolicy, and then removes
+// the finalizer. While others' finalizers hold the object, its deletionPolicy can change, so this one stays, too.
+func (c *Controller) release(ctx context.Context, d *dbv1alpha1.DatabaseManager) (*dbv1alpha1.DatabaseManager, error) {
+	hasFinalizer := slices.Contains(d.Finalizers, finalizer)
+	if !hasFinalizer && (d.Status.ObservedGeneration == d.Generation || slices.Contains(d.Finalizers, metav1.FinalizerOrphanDependents)) {
+		return d, nil // this is done, or the garbage collector does it
 	}
+	ask := c.askerOf(ctx, d)
 	var errs []error
 	for _, child := range c.children { // all of them, even if one fails
-		errs = append(errs, child.release(ctx, d))
+		errs = append(errs, child.release(ctx, d, ask))
 	}
-	if err := errors.Join(errs...); err != nil {
-		return err
+	err := failure.Join(errs...)
+	isHeld := slices.ContainsFunc(d.Finalizers, func(name string) bool {
+		return name != finalizer && name != metav1.FinalizerOrphanDependents && name != metav1.FinalizerDeleteDependents
+	})
+	if err != nil || !hasFinalizer || isHeld {
+		return d, err
 	}
-	_, err := c.removeFinalizer(ctx, d)
-	return err
+	return c.removeFinalizer(ctx, d)
 }
 
-// release brings a child's owner reference in line with ownersOf: with Retain, the desired state has none. It asks the
-// server, not the store: a child that the store does not have yet would be lost.
-func (k childKind[O, A]) release(ctx context.Context, d *dbv1alpha1.DatabaseManager) error {
+// release brings a child's owner reference in line. It asks the server, not the store: a child that the store does not have
+// yet would be lost.
+func (k typedKind[O, A]) release(ctx context.Context, d *dbv1alpha1.DatabaseManager, ask asker) error {
 	var none A
 	name := d.Spec.DeploymentName + k.suffix
 	existing, err := k.clientIn(d.Namespace).Get(ctx, name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) || err == nil && !belongsTo(existing, d) {
+	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("reading %s %s: %w", k.kind, name, err)
+		return failure.Unowned{Err: fmt.Errorf("reading %s %s: %w", k.kind, name, err)}
 	}
-	desired := k.desired(d, existing)
-	if desired == none || metav1.IsControlledBy(existing, d) == (len(ownersOf(d)) > 0) {
+	if !belongsTo(existing, d) || k.desired(d, existing) == none {
 		return nil
 	}
-	_, err = k.update(ctx, d, existing, desired, "RELEASED")
+	hasOwner, wantsOwner := metav1.IsControlledBy(existing, d), len(database.OwnerReferences(d)) > 0
+	if wantsOwner && !hasOwner && !slices.Contains(d.Finalizers, finalizer) {
+		// The garbage collector may have removed it, after `kubectl delete --cascade=orphan`.
+		return failure.Unowned{Err: failure.Blocked{Reason: reasonOrphaned, Message: fmt.Sprintf(
+			"%s %s has no owner reference any more, and stays: delete it yourself", k.kind, name)}}
+	}
+	_, err = k.own(ctx, d, existing, ask)
 	return err
 }
 
-// addFinalizer adds the finalizer, if it is not there, and returns the new object.
+// addFinalizer adds the finalizer, and returns the new object.
 func (c *Controller) addFinalizer(ctx context.Context, d *dbv1alpha1.DatabaseManager) (*dbv1alpha1.DatabaseManager, error) {
-	if slices.Contains(d.Finalizers, finalizer) {
-		return d, nil
-	}
 	changed := d.DeepCopy() // the store's object must not be changed
 	changed.Finalizers = append(changed.Finalizers, finalizer)
 	return c.setFinalizer(ctx, changed, "ADDED")
@@ -90,7 +98,7 @@ func (c *Controller) setFinalizer(ctx context.Context, d *dbv1alpha1.DatabaseMan
 		return d, err
 	}
 	updated, err := c.databases.CoolopsV1alpha1().DatabaseManagers(d.Namespace).
-		Patch(ctx, d.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager})
+		Patch(ctx, d.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: database.FieldManager})
 	if apierrors.IsNotFound(err) {
 		return d, fmt.Errorf("DatabaseManager %s is deleted: %w", d.Name, consistency.ErrStale)
 	}

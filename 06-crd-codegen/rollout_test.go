@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"example.com/client-go-workbook/internal/rollout"
 	"example.com/client-go-workbook/internal/testkit"
@@ -99,18 +97,15 @@ func TestStatusReportsWhatAKubeletReports(t *testing.T) {
 				t.Errorf("message %q, want %q", message, test.message)
 			}
 			t.Logf("%s after the kubelet's report", time.Since(start).Round(time.Millisecond))
-			e.quiet(c, &counted)
 			syncs := c.syncs.Load()
-			for i := range 4 * len(test.states) {
-				kubelet("Pending", "False", test.states[i%len(test.states)](i), i)
-			}
-			latest := testkit.Must(pods.Get(t.Context(), pod.Name, metav1.GetOptions{}))(e).ResourceVersion
-			until(e, "the store has the last one", func(context.Context) (bool, error) {
-				order, err := resourceversion.CompareResourceVersion(c.pods.LastResourceVersion(), latest)
-				return order >= 0, err
-			}, func(has bool) bool { return has })
-			until(e, "no sync is left", func(context.Context) (bool, error) { return c.idle(), nil }, func(idle bool) bool { return idle })
-			if counts := counted.take(); total(counts) > 0 {
+			counts := e.undisturbed(c, &counted, func() {
+				for i := range 4 * len(test.states) {
+					kubelet("Pending", "False", test.states[i%len(test.states)](i), i)
+				}
+				testkit.Await(t, "the store to have the last one", func() bool { _, stored := e.versions(c); return stored })
+				testkit.Await(t, "no sync to be left", c.idle)
+			})
+			if total(counts) > 0 {
 				t.Errorf("requests while the kubelet's reports alternate: %v", counts)
 			}
 			t.Logf("%d syncs, no request in %d reports that alternate", c.syncs.Load()-syncs, 4*len(test.states))

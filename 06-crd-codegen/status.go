@@ -1,5 +1,5 @@
 // status.go: the status, which reports the actual state and every failure.
-// Before: apply.go. Next: release.go.
+// Before: ownership.go. Next: release.go.
 
 package main
 
@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -18,15 +17,17 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/tools/cache"
 
+	"example.com/client-go-workbook/06-crd-codegen/database"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/internal/consistency"
+	"example.com/client-go-workbook/internal/failure"
 	"example.com/client-go-workbook/internal/rollout"
 )
 
 // applyStatus writes the status if it has changed, and an event if the database became ready or is no longer ready.
 // The Deployment is nil if there is none; syncErr is the error with which the sync ended.
 func (c *Controller) applyStatus(ctx context.Context, d *dbv1alpha1.DatabaseManager, deployment *appsv1.Deployment, syncErr error) error {
-	status := statusOf(d, deployment, c.pods.CauseOf(firstOwner(d)), syncErr)
+	status := statusOf(d, deployment, c.pods.CauseOf(database.FirstOwner(d)), syncErr)
 	if apiequality.Semantic.DeepEqual(status, d.Status) {
 		return nil
 	}
@@ -37,7 +38,7 @@ func (c *Controller) applyStatus(ctx context.Context, d *dbv1alpha1.DatabaseMana
 	// status is about an earlier state, and the answer is a conflict.
 	updated, err := c.databases.CoolopsV1alpha1().DatabaseManagers(d.Namespace).UpdateStatus(ctx, changed, updateOptions)
 	if apierrors.IsNotFound(err) {
-		return nil // it was deleted meanwhile
+		return fmt.Errorf("DatabaseManager %s is deleted: %w", d.Name, consistency.ErrStale)
 	}
 	if err != nil {
 		return fmt.Errorf("writing the status Ready=%s %s (%s): %w", ready.Status, ready.Reason, ready.Message, err)
@@ -56,7 +57,7 @@ func (c *Controller) applyStatus(ctx context.Context, d *dbv1alpha1.DatabaseMana
 	return nil
 }
 
-var updateOptions = metav1.UpdateOptions{FieldManager: fieldManager}
+var updateOptions = metav1.UpdateOptions{FieldManager: database.FieldManager}
 
 // statusOf returns the status. The same state always gives the same status: each write of a status is an event, which
 // brings the next sync, so a status that differs each time would be written without end.
@@ -67,16 +68,19 @@ func statusOf(
 	syncErr error,
 ) dbv1alpha1.DatabaseManagerStatus {
 	status := *d.Status.DeepCopy()
-	status.ObservedGeneration = d.Generation
-	status.Selector = labels.FormatLabels(selectorOf(d))
+	if !failure.IsUnowned(syncErr) {
+		status.ObservedGeneration = d.Generation // the deletionPolicy has reached all children
+	}
+	status.Selector = labels.FormatLabels(database.Selector(d))
 	status.AvailableReplicas = 0
-	var ready, progressing metav1.Condition
+	ready := metav1.Condition{Status: metav1.ConditionFalse, Reason: reasonDeleted, Message: "the Deployment is deleted"}
+	progressing := ready
 	if deployment != nil {
 		status.AvailableReplicas = deployment.Status.AvailableReplicas
-		ready, progressing = rollout.Conditions(deployment, replicasOf(d), cause)
+		ready, progressing = rollout.Conditions(deployment, database.Replicas(d), cause)
 	}
 	if syncErr != nil {
-		ready = metav1.Condition{Status: metav1.ConditionFalse, Reason: reasonOf(syncErr), Message: rollout.Message(syncErr.Error())}
+		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, failure.ReasonOf(syncErr), rollout.Message(syncErr.Error())
 		if errors.Is(syncErr, consistency.ErrLate) {
 			ready.Status = metav1.ConditionUnknown
 		}
@@ -90,49 +94,11 @@ func statusOf(
 	return status
 }
 
-// The reasons of the condition Ready besides those of internal/rollout and of the API server (Forbidden, Invalid).
+// The reasons of the condition Ready besides those of internal/rollout and internal/failure.
 const (
 	reasonNameConflict       = "NameConflict"
 	reasonWaitingForDeletion = "WaitingForDeletion"
 	reasonLabelChanged       = "LabelChanged"
-	reasonWatchDelayed       = "WatchDelayed"
-	reasonSyncFailed         = "SyncFailed"
+	reasonDeleted            = "Deleted"
+	reasonOrphaned           = "Orphaned"
 )
-
-// reasonOf returns the reason of the condition that reports an error. The CRD accepts no condition without one, but not
-// every error has one, and a webhook's can be any text.
-func reasonOf(err error) string {
-	var ofChild childError
-	switch reason := string(apierrors.ReasonForError(err)); {
-	case errors.As(err, &ofChild):
-		return ofChild.reason
-	case errors.Is(err, consistency.ErrLate):
-		return reasonWatchDelayed
-	case strings.Contains(err.Error(), "exceeded quota"):
-		return rollout.ReasonQuotaExceeded
-	case rollout.IsReason(reason):
-		return reason
-	}
-	return reasonSyncFailed
-}
-
-// isReported reports whether an error of a sync belongs in the status. An error that the user can act on does at once.
-// Others are expected to end by themselves: the status would change back and forth if it reported each of them.
-func (c *Controller) isReported(key cache.ObjectName, err error) bool {
-	var ofChild childError
-	switch {
-	case errors.Is(err, consistency.ErrLate):
-		return true
-	case consistency.IsRace(err):
-		return false
-	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		return false
-	case errors.As(err, &ofChild) && ofChild.reason != reasonWaitingForDeletion, apierrors.IsForbidden(err), apierrors.IsInvalid(err):
-		return true
-	}
-	return c.queue.NumRequeues(key) >= maxTransientErrors
-}
-
-// maxTransientErrors is how many times such errors can occur, one after another, before the status reports them. The
-// delays between so many add up to 1.3 s, in which the garbage collector has usually deleted an earlier object's children.
-const maxTransientErrors = 8

@@ -25,9 +25,11 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
 
+	"example.com/client-go-workbook/06-crd-codegen/database"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned"
 	"example.com/client-go-workbook/internal/consistency"
+	"example.com/client-go-workbook/internal/failure"
 	"example.com/client-go-workbook/internal/program"
 	"example.com/client-go-workbook/internal/rollout"
 	"example.com/client-go-workbook/internal/testkit"
@@ -56,11 +58,11 @@ func TestEveryErrorHasAReason(t *testing.T) {
 	_, deadline := client.CoreV1().Pods(e.namespace).List(late, metav1.ListOptions{})
 	broken := foreignDeployment()
 	broken.ManagedFields = []metav1.ManagedFieldsEntry{{
-		Manager: fieldManager, Operation: metav1.ManagedFieldsOperationApply, FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"no":{}}}`),
+		Manager: database.FieldManager, Operation: metav1.ManagedFieldsOperationApply, FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"no":{}}}`),
 	}}
 	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "DatabaseManager"}, "x", nil)
 	quota := apierrors.NewForbidden(corev1.Resource("pods"), "x", errors.New("exceeded quota: q"))
-	_, extract := appsv1ac.ExtractDeployment(broken, fieldManager)
+	_, extract := appsv1ac.ExtractDeployment(broken, database.FieldManager)
 	status := func(reason, message string) error {
 		return &apierrors.StatusError{ErrStatus: metav1.Status{Code: 500, Reason: metav1.StatusReason(reason), Message: message}}
 	}
@@ -68,21 +70,21 @@ func TestEveryErrorHasAReason(t *testing.T) {
 		err    error
 		reason string
 	}{
-		"connection":           {connection, reasonSyncFailed},
-		"deadline":             {deadline, reasonSyncFailed},
-		"extract":              {extract, reasonSyncFailed},
-		"stale":                {fmt.Errorf("reading: %w", consistency.ErrStale), reasonSyncFailed},
-		"no text":              {errors.New(""), reasonSyncFailed},
-		"joined":               {errors.Join(errors.New("one"), errors.New("two")), reasonSyncFailed},
+		"connection":           {connection, failure.ReasonSyncFailed},
+		"deadline":             {deadline, failure.ReasonSyncFailed},
+		"extract":              {extract, failure.ReasonSyncFailed},
+		"stale":                {fmt.Errorf("reading: %w", consistency.ErrStale), failure.ReasonSyncFailed},
+		"no text":              {errors.New(""), failure.ReasonSyncFailed},
+		"joined":               {errors.Join(errors.New("one"), errors.New("two")), failure.ReasonSyncFailed},
 		"joined with Invalid":  {errors.Join(errors.New("one"), invalid), "Invalid"},
-		"name conflict":        {fmt.Errorf("no: %w", childError{reasonNameConflict, "x"}), reasonNameConflict},
-		"waiting":              {childError{reasonWaitingForDeletion, "x"}, reasonWaitingForDeletion},
+		"name conflict":        {fmt.Errorf("no: %w", failure.Blocked{Reason: reasonNameConflict, Message: "x"}), reasonNameConflict},
+		"waiting":              {failure.Blocked{Reason: reasonWaitingForDeletion, Message: "x"}, reasonWaitingForDeletion},
 		"quota":                {quota, rollout.ReasonQuotaExceeded},
 		"conflict":             {apierrors.NewConflict(corev1.Resource("pods"), "x", errors.New("changed")), "Conflict"},
 		"internal":             {apierrors.NewInternalError(errors.New("failed calling webhook")), "InternalError"},
-		"no reason":            {status("", "no reason"), reasonSyncFailed},
-		"a webhook's sentence": {status("not on my watch!", "no"), reasonSyncFailed},
-		"a long reason":        {status(strings.Repeat("Long", 500), "no"), reasonSyncFailed},
+		"no reason":            {status("", "no reason"), failure.ReasonSyncFailed},
+		"a webhook's sentence": {status("not on my watch!", "no"), failure.ReasonSyncFailed},
+		"a long reason":        {status(strings.Repeat("Long", 500), "no"), failure.ReasonSyncFailed},
 		"a long message":       {status("Invalid", strings.Repeat("ü", 40_000)), "Invalid"},
 		"no UTF-8":             {status("Invalid", "\xff\xfe"), "Invalid"},
 	} {
@@ -96,13 +98,17 @@ func TestEveryErrorHasAReason(t *testing.T) {
 			if err := c.applyStatus(t.Context(), d, nil, test.err); err != nil {
 				t.Fatalf("the server rejects the status: %v", err)
 			}
-			e.untilReady(object, test.reason)
+			d = testkit.Must(e.databases.Get(t.Context(), object, metav1.GetOptions{}))(e)
+			if ready := readyOf(d); ready == nil || ready.Reason != test.reason {
+				t.Errorf("condition %+v, want the reason %s", ready, test.reason)
+			}
 		})
 	}
 }
 
 // TestStatusReportsWhatADeletionWaitsFor makes a DatabaseManager again under its name, while something holds a child of the old one.
 func TestStatusReportsWhatADeletionWaitsFor(t *testing.T) {
+	t.Parallel()
 	finalizers := func(value string) []byte { return []byte(`{"metadata": {"finalizers": ` + value + `}}`) }
 	deployment := func(e *env, value string) error {
 		_, err := e.deployments.Patch(e.Context(), "db", types.MergePatchType, finalizers(value), metav1.PatchOptions{})
@@ -149,7 +155,7 @@ func TestStatusReportsWhatADeletionWaitsFor(t *testing.T) {
 			t.Parallel()
 			e := newEnv(t)
 			var counted requests
-			e.startController(counted.wrap(e.config))
+			c := e.startController(counted.wrap(e.config))
 			defer e.createVolume("db-data")()
 			storage := func(s *dbv1alpha1.DatabaseManagerSpec) {
 				if name == "claim that a pod uses" {
@@ -172,9 +178,9 @@ func TestStatusReportsWhatADeletionWaitsFor(t *testing.T) {
 					strings.Contains(ready.Message, test.words[0]) && strings.Contains(ready.Message, test.words[1])
 			})
 			t.Logf("%s after it was created again: %s", time.Since(start).Round(time.Millisecond), readyOf(d).Message)
-			counted.take()
-			time.Sleep(5 * time.Second) // the span in which the requests are counted
-			if counts := total(counted.take()); counts > 20 {
+			// An event of a child brings a sync, too, so the span is one without such events.
+			sent := e.undisturbed(c, &counted, func() { time.Sleep(5 * time.Second) })
+			if counts := total(sent); counts > 20 {
 				t.Errorf("%d requests in 5 s of waiting", counts)
 			} else {
 				t.Logf("%d requests in 5 s of waiting", counts)
@@ -229,7 +235,7 @@ func TestStatusReportsWritesThatFail(t *testing.T) {
 	start := time.Now()
 	e.create("example")
 	c := e.startController(config)
-	d := e.untilReady("example", reasonSyncFailed)
+	d := e.untilReady("example", failure.ReasonSyncFailed)
 	ready := readyOf(d)
 	t.Logf("%s after the first write: %s", time.Since(start).Round(time.Millisecond), ready.Message)
 	if !strings.Contains(ready.Message, "Secret db-root") || !strings.Contains(ready.Message, "connection reset by peer") {

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -18,6 +20,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"example.com/client-go-workbook/06-crd-codegen/crd"
+	"example.com/client-go-workbook/06-crd-codegen/database"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/internal/rollout"
 	"example.com/client-go-workbook/internal/testcluster"
@@ -40,7 +43,7 @@ var newerVersion = map[string][2]string{
 		"type DatabaseManagerSpec struct {\n",
 		"type DatabaseManagerSpec struct {\n\tPort int32 `json:\"port,omitempty\"`\n",
 	},
-	"children.go": {"WithPort(port).\n", "WithPort(d.Spec.Port).\n"},
+	"database/database.go": {"WithPort(Port).\n", "WithPort(d.Spec.Port).\n"},
 }
 
 // newerFile returns a file of the newer version.
@@ -80,9 +83,23 @@ func newerProgram(t *testing.T) string {
 	return program
 }
 
+// appliedTo returns what changes when the controller writes to a Deployment. The resourceVersion also changes with each status, which
+// Kubernetes' Deployment controller writes when it gets to it.
+func appliedTo(deployment *appsv1.Deployment) string {
+	owners, _ := json.Marshal(deployment.OwnerReferences) // which have pointers
+	all := fmt.Sprintln(deployment.UID, deployment.Generation, deployment.Labels, string(owners))
+	for _, entry := range deployment.ManagedFields {
+		if entry.Manager == database.FieldManager {
+			all += fmt.Sprintln(entry.Operation, entry.Time, entry.FieldsV1.GetRawString())
+		}
+	}
+	return all
+}
+
 // TestNewerVersionAndBack gives the CRD one more field while objects exist and this version's controller runs. Then a newer
 // controller takes over, which uses the field, and this one again. The cluster is private: others' tests use the CRD, too.
 func TestNewerVersionAndBack(t *testing.T) {
+	t.Parallel()
 	newer := newerProgram(t)
 	cluster := testcluster.Start(t)
 	e := newEnvOn(t, cluster.Config())
@@ -93,7 +110,7 @@ func TestNewerVersionAndBack(t *testing.T) {
 	}
 	versions := func() []string {
 		return []string{
-			e.deployment("unchanged").ResourceVersion, e.service("unchanged").ResourceVersion, e.secret("unchanged-root").ResourceVersion,
+			appliedTo(e.deployment("unchanged")), e.service("unchanged").ResourceVersion, e.secret("unchanged-root").ResourceVersion,
 			string(e.secret("changed-root").UID), // immutable, so it has the same password; only its owner reference comes and goes
 		}
 	}
@@ -118,7 +135,9 @@ func TestNewerVersionAndBack(t *testing.T) {
 	if err := crd.InstallManifest(t.Context(), e.admin, newerFile(t, "crd/coolops.cn_databasemanagers.yaml")); err != nil {
 		t.Fatal(err)
 	}
-	testkit.Await(t, "the default, in an object that was stored without the field", func() bool { return specPort("unchanged") == port })
+	testkit.Await(t, "the default, in an object that was stored without the field", func() bool {
+		return specPort("unchanged") == database.Port
+	})
 
 	// A user sets the field. This version's controller does not know it, and writes the finalizer and the status.
 	e.patch("changed", `{"spec": {"port": 3307, "deletionPolicy": "Retain"}}`)
@@ -135,7 +154,7 @@ func TestNewerVersionAndBack(t *testing.T) {
 	}
 
 	e.run(e.config)
-	servicePort(port)
+	servicePort(database.Port)
 	e.patch("changed", `{"spec": {"deletionPolicy": "Delete"}}`)
 	if d := e.untilReady("changed", rollout.ReasonReplicasReady); len(d.Finalizers) != 0 || specPort("changed") != 3307 {
 		t.Errorf("finalizers %q, port %d, want none and the port 3307", d.Finalizers, specPort("changed"))

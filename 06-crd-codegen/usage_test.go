@@ -60,6 +60,7 @@ func TestWrongFlagsEndWithOneLine(t *testing.T) {
 
 // TestPasswordIsNotLogged runs the program with the most that client-go can log.
 func TestPasswordIsNotLogged(t *testing.T) {
+	t.Parallel()
 	for _, watchList := range []string{"true", "false"} { // without streaming lists, one answer contains all Secrets
 		t.Run("WatchListClient="+watchList, func(t *testing.T) {
 			t.Parallel()
@@ -94,6 +95,7 @@ func TestPasswordIsNotLogged(t *testing.T) {
 // TestConvergesWithoutAFeatureOfClientGo switches features off as a user does. A store then gets its objects in another way,
 // or does not know its resourceVersion.
 func TestConvergesWithoutAFeatureOfClientGo(t *testing.T) {
+	t.Parallel()
 	for feature, line := range map[string]string{
 		"WatchListClient": "Starting DatabaseManager controller",
 		"AtomicFIFO":      "The feature gate AtomicFIFO is off",

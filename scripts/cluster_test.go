@@ -203,6 +203,7 @@ func TestLocalClusterIsRepaired(t *testing.T) {
 	onOneCluster(t, []clusterTest{
 		{"cluster-up repairs what is broken and keeps the data", repairs},
 		{"cluster-up moves aside what etcd cannot read", movesAside},
+		{"cluster-up moves aside a write-ahead log that is cut", movesAsideACutLog},
 	})
 }
 
@@ -299,7 +300,7 @@ func (c *cluster) kwokFolder() string {
 	return filepath.Join(c.folder, ".kwok", "clusters", "workbook")
 }
 
-// slowAPIServer holds the API server for longer than the controller manager waits for it. This is a repair after one that
+// slowAPIServer holds the API server for longer than the other programs wait for it. This is a repair after one that
 // was killed while kwokctl wrote the settings.
 func slowAPIServer(t *testing.T, c *cluster) {
 	c.mark(t)
@@ -321,10 +322,20 @@ func slowAPIServer(t *testing.T, c *cluster) {
 		}
 	}
 	testkit.Await(t, "the API server is started", func() bool { return c.processes(t)["kube-apiserver"] != 0 })
-	// Held for 30 seconds: the others give up after 20. A new one, should the old be given up, is held as well.
-	for held := time.Now(); time.Since(held) < 30*time.Second; time.Sleep(10 * time.Millisecond) {
+	// Held until another has given up, which takes 20 seconds. A new API server, should the old be given up, is held as well.
+	others := map[string]int{}
+	testkit.Await(t, "another program gives up", func() bool {
 		signal(syscall.SIGSTOP)
-	}
+		pids := c.processes(t)
+		for _, name := range []string{"kube-controller-manager", "kube-scheduler", "kwok-controller"} {
+			if others[name] == 0 {
+				others[name] = pids[name]
+			} else if pids[name] != others[name] {
+				return true
+			}
+		}
+		return false
+	})
 	signal(syscall.SIGCONT)
 	if err := up.Wait(); err != nil {
 		t.Errorf("%v: %s", err, &said)
@@ -333,6 +344,19 @@ func slowAPIServer(t *testing.T, c *cluster) {
 	if !c.isMarked(t) {
 		t.Errorf("the objects are lost: %s", &said)
 	}
+}
+
+// movesAsideACutLog cuts etcd's write-ahead log. Such an etcd starts, and answers no write.
+func movesAsideACutLog(t *testing.T, c *cluster) {
+	c.mark(t)
+	c.kill(t, programs...)
+	wal := filepath.Join(c.kwokFolder(), "etcd", "member", "wal")
+	for _, file := range testkit.Must(fs.Glob(os.DirFS(wal), "*.wal"))(t) {
+		if err := os.Truncate(filepath.Join(wal, file), 30000); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.beginsAgain(t, "its write-ahead log ends with number ")
 }
 
 func movesAside(t *testing.T, c *cluster) {
@@ -348,10 +372,24 @@ func movesAside(t *testing.T, c *cluster) {
 		t.Fatal(err)
 	}
 
-	got := c.run(t, "./cluster-up.sh")
-	aside, err := fs.Glob(os.DirFS(c.folder), "etcd-damaged-*/member/wal/*")
-	if err != nil || len(aside) == 0 || !strings.Contains(got, filepath.Join(c.folder, "etcd-damaged-")) {
-		t.Errorf("the data are not moved aside: %v, %v, it said %q", aside, err, got)
+	c.beginsAgain(t, "etcd cannot go on from its data: ")
+}
+
+// beginsAgain checks that cluster-up moves etcd's data aside and says so. It takes seconds; a busy machine has minutes.
+func (c *cluster) beginsAgain(t *testing.T, why string) {
+	t.Helper()
+	before := testkit.Must(fs.Glob(os.DirFS(c.folder), "etcd-damaged-*/member/wal/*"))(t)
+	up := command(c.env, "./cluster-up.sh")
+	patience := time.AfterFunc(3*time.Minute, func() { up.Process.Signal(os.Interrupt) })
+	defer patience.Stop()
+	output, err := up.CombinedOutput()
+	got := string(output)
+	if err != nil {
+		t.Fatalf("%v: %s", err, got)
+	}
+	aside := testkit.Must(fs.Glob(os.DirFS(c.folder), "etcd-damaged-*/member/wal/*"))(t)
+	if len(aside) <= len(before) || !strings.Contains(got, why) || !strings.Contains(got, filepath.Join(c.folder, "etcd-damaged-")) {
+		t.Errorf("the data are not moved aside: %v, it said %q", aside, got)
 	}
 	c.isWhole(t)
 	if c.isMarked(t) {

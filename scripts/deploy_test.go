@@ -19,15 +19,15 @@ import (
 func TestDeployNeedsAKindCluster(t *testing.T) {
 	for name, test := range map[string]struct{ marker, want string }{
 		"none":  {"", "There is no cluster: run CLUSTER=kind make cluster.\n"},
-		"local": {"local\n", "The local cluster runs no containers: run make cluster-down, then CLUSTER=kind make cluster.\n"},
+		"local": {"local workbook", "The local cluster runs no containers: run make cluster-down, then CLUSTER=kind make cluster.\n"},
 		"kind, which is gone": {
-			"kind workbook-that-is-gone\n", "The kind cluster does not answer: run make cluster.\n",
+			"kind workbook-that-is-gone", "The kind cluster does not answer: run make cluster.\n",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()
 			if test.marker != "" {
-				write(t, filepath.Join(folder, "type"), test.marker)
+				write(t, filepath.Join(folder, "type"), test.marker+" "+folder+"\n")
 			}
 			for _, script := range []string{"./deploy.sh", "./undeploy.sh"} {
 				got := run(t, []string{"CLUSTER_DIR=" + folder}, script)

@@ -43,6 +43,19 @@ for tool in git make; do
 	fi
 done
 
+missing=
+while read -r list programs; do
+	[ "$list" = system ] || continue
+	for program in $programs; do
+		type -P "$program" >/dev/null || missing="$missing $program"
+	done
+done <"$scripts/programs.txt"
+if [ -z "$missing" ]; then
+	ok "programs: all that are in scripts/programs.txt"
+else
+	bad "programs: not found on PATH:$missing. macOS and Debian have them from the start: look at your PATH, or install them."
+fi
+
 case $(uname -s)/$(uname -m) in
 Linux/x86_64 | Linux/aarch64 | Darwin/x86_64 | Darwin/arm64) ok "system: $(uname -s) on $(uname -m)" ;;
 *) bad "system: $(uname -s) on $(uname -m). Use Linux or macOS on amd64 or arm64; on Windows that is WSL 2." ;;

@@ -13,8 +13,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shirou/gopsutil/v4/process"
+
 	"example.com/client-go-workbook/internal/exercises"
 	"example.com/client-go-workbook/internal/testcluster"
+	"example.com/client-go-workbook/internal/testkit"
 )
 
 // exerciseWorkbook makes a workbook with these scripts and small exercises of its own: 1.1, 1.2, prediction 2.A, and 2.1,
@@ -64,19 +67,23 @@ func addExercise(t *testing.T, root, folder string) {
 	t.Helper()
 	write(t, filepath.Join(root, folder, "README.md"), "# Double a number\n\nThe task is in exercise.go.\n")
 	write(t, filepath.Join(root, folder, "exercise.go"), double("n"))
-	write(t, filepath.Join(root, folder, "starter", "exercise.go"), double("n"))
-	write(t, filepath.Join(root, folder, "solution", "exercise.go"), double("n + n"))
-	write(t, filepath.Join(root, folder, "exercise_test.go"), `package exercise
+	answers := filepath.Join(root, filepath.Dir(folder), "answers", filepath.Base(folder))
+	write(t, filepath.Join(answers, "testdata", "exercise.go"), double("n"))
+	write(t, filepath.Join(answers, "solution.go"), double("n + n"))
+	write(t, filepath.Join(root, folder, "exercise_test.go"), `package exercise_test
 
 import (
 	"fmt"
 	"testing"
 
+	exercise "example.com/client-go-workbook/`+folder+`"
+	answers "example.com/client-go-workbook/`+filepath.Dir(folder)+"/answers/"+filepath.Base(folder)+`"
 	"example.com/client-go-workbook/internal/grade"
 )
 
-var exercise = grade.Exercise[func(int) int]{
-	Learner: Double,
+var grader = grade.Exercise[func(int) int]{
+	Learner:  exercise.Double,
+	Accepted: []func(int) int{answers.Double},
 	Grade: func(t *grade.T, double func(int) int) {
 		n := 3 + t.Rand.IntN(100)
 		if got := double(n); got != 2*n {
@@ -85,7 +92,7 @@ var exercise = grade.Exercise[func(int) int]{
 	},
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
 `)
 }
 
@@ -132,7 +139,7 @@ func TestExercise(t *testing.T) {
 		for answer, want := range map[string]string{
 			double("m"):   "\n  exercise.go:4:33: undefined: m\n",
 			double("n n"): "\n  exercise.go:4:",
-			strings.ReplaceAll(double("n"), "Double", "Twice"): "\n  exercise_test.go:11:11: undefined: Double\n  The grader cannot use your answer: ",
+			strings.ReplaceAll(double("n"), "Double", "Twice"): "\n  exercise_test.go:13:21: undefined: exercise.Double\n  The grader cannot use your answer: ",
 			"package exercise\n\nimport \"no/such\"\n":         "\n  exercise.go:3:8: package no/such is not in std",
 			double(strings.Repeat("x + ", 40) + "n"):           "\n  exercise.go:4:33: undefined: x\n",
 		} {
@@ -153,7 +160,7 @@ func TestExercise(t *testing.T) {
 		write(t, file, double("n"))
 		contains(t, makeIn(t, root, "solution", "1.1"), 2, "1.1 is not solved yet: make hint 1.1 helps. FORCE=1 make solution 1.1 shows")
 		contains(t, makeIn(t, root, "solution", "1.1", "FORCE=1"), 0,
-			"01-listwatch/exercises/01-double/solution/exercise.go\n", "return n + n")
+			"01-listwatch/exercises/answers/01-double/solution.go\n", "return n + n")
 		write(t, file, double("2 * n"))
 		contains(t, makeIn(t, root, "solution", "1.1"), 0, "1.1 has changed: grading it.\n", "1.1 is solved.\n", "return n + n")
 	})
@@ -166,6 +173,8 @@ func TestExercise(t *testing.T) {
 	})
 	t.Run("progress grades only what has changed", func(t *testing.T) {
 		env := []string{fakes(t, map[string]string{"go": "exit 9"})}
+		answers := filepath.Join(root, "01-listwatch", "exercises", "answers")
+		write(t, filepath.Join(answers, "01-double", "solution.go"), double("2 * n")) // decides nothing
 		got := run(t, env, filepath.Join(root, "scripts", "exercise.sh"), "progress")
 		contains(t, got, 0, "1 of 3 exercises are solved.")
 		write(t, file, double("3 * n"))
@@ -507,21 +516,24 @@ func Double(int) int {
 // program returns the process of scripts/exercise that runs in the terminal.
 func (w *terminal) program() int {
 	w.t.Helper()
-	output, err := exec.Command("ps", "-A", "-o", "pid=,ppid=,command=").Output()
+	pids, err := process.Pids()
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	below := map[string]bool{strings.TrimSpace(w.tmux("display-message", "-p", "#{pane_pid}")): true}
+	shell, err := strconv.Atoi(strings.TrimSpace(w.tmux("display-message", "-p", "#{pane_pid}")))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	below := map[int32]bool{int32(shell): true}
 	for range 4 { // the shell, make, its shell, the program
-		for line := range strings.Lines(string(output)) {
-			fields := strings.Fields(line)
-			if !below[fields[1]] {
+		for _, pid := range pids {
+			p := &process.Process{Pid: pid}
+			if parent, err := p.Ppid(); err != nil || !below[parent] {
 				continue
 			}
-			below[fields[0]] = true
-			if strings.HasPrefix(filepath.Base(fields[2]), "exercise-") {
-				pid, _ := strconv.Atoi(fields[0])
-				return pid
+			below[pid] = true
+			if program, err := p.Exe(); err == nil && strings.HasPrefix(filepath.Base(program), "exercise-") {
+				return int(pid)
 			}
 		}
 	}
@@ -555,34 +567,42 @@ func TestExerciseWatchWithoutColor(t *testing.T) {
 // TestPredictionsAreTrue runs the command of each prediction on a cluster. It must end by itself and print what it is to show.
 func TestPredictionsAreTrue(t *testing.T) {
 	t.Parallel()
-	chapters, err := exercises.Load("..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	chapters := testkit.Must(exercises.Load(".."))(t)
 	kind := os.Getenv("CLUSTER") == "kind"
-	var c *cluster
 	if kind {
 		testcluster.LockSamples(t)
-		c = &cluster{env: []string{"CLUSTER_DIR=" + os.Getenv("CLUSTER_DIR")}}
-	} else {
-		c = newCluster(t)
 	}
-	c.run(t, "./cluster-up.sh")
-	for _, chapter := range chapters {
-		for _, p := range chapter.Predictions {
-			t.Run(p.ID, func(t *testing.T) {
-				if kind && p.NotOnKind != "" {
-					t.Skip(p.NotOnKind)
+	half := len(chapters) * 2 / 3 // the last two chapters take as long as the four before
+	for name, chapters := range map[string][]exercises.Chapter{"first": chapters[:half], "last": chapters[half:]} {
+		t.Run(name, func(t *testing.T) {
+			c := &cluster{env: []string{"CLUSTER_DIR=" + os.Getenv("CLUSTER_DIR")}}
+			if !kind {
+				t.Parallel()
+				c = newCluster(t)
+			}
+			c.run(t, "./cluster-up.sh")
+			for _, chapter := range chapters {
+				for _, p := range chapter.Predictions {
+					t.Run(p.ID, func(t *testing.T) {
+						if kind && p.NotOnKind != "" {
+							t.Skip(p.NotOnKind)
+						}
+						c.predicts(t, p)
+					})
 				}
-				// A reader's program is not ended by the detector, which scripts/test.sh switches on: 3.B changes the cache.
-				cmd := command(append(c.env, "KUBE_CACHE_MUTATION_DETECTOR=false"), "bash", "-c", p.Run)
-				cmd.Dir = ".."
-				output, err := cmd.CombinedOutput()
-				if err != nil || !strings.Contains(string(output), p.Prints) {
-					t.Errorf("%v, and %q is not in what it prints:\n%s", err, p.Prints, output)
-				}
-			})
-		}
+			}
+		})
+	}
+}
+
+func (c *cluster) predicts(t *testing.T, p exercises.Prediction) {
+	t.Helper()
+	// A reader's program is not ended by the detector, which scripts/test.sh switches on: 3.B changes the cache.
+	cmd := command(append(c.env, "KUBE_CACHE_MUTATION_DETECTOR=false"), "bash", "-c", p.Run)
+	cmd.Dir = ".."
+	output, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(output), p.Prints) {
+		t.Errorf("%v, and %q is not in what it prints:\n%s", err, p.Prints, output)
 	}
 }
 
@@ -597,6 +617,17 @@ func TestOutputOfTheExerciseInTheREADME(t *testing.T) {
 	if block == nil {
 		t.Fatal("README.md shows no exercise")
 	}
+	root := checkout(t)
+	mask := func(text string) string { return regexp.MustCompile(`[0-9]+`).ReplaceAllString(text, "N") }
+	got := makeIn(t, root, string(block[1]), string(block[2]))
+	if want := string(block[3]); mask(got.stdout) != mask(want) || got.code != 0 {
+		t.Errorf("it prints\n%s%s\nand README.md shows\n%s", got.stdout, got.stderr, want)
+	}
+}
+
+// checkout copies what git has of this one, with the exercises as a reader finds them, and returns the copy's folder.
+func checkout(t *testing.T) string {
+	t.Helper()
 	root := filepath.Join(t.TempDir(), "workbook")
 	copied, err := exec.Command("git", "-C", "..", "ls-files", "-z").Output()
 	if err != nil {
@@ -605,7 +636,8 @@ func TestOutputOfTheExerciseInTheREADME(t *testing.T) {
 	for _, name := range strings.Split(strings.Trim(string(copied), "\x00"), "\x00") {
 		data, err := os.ReadFile(filepath.Join("..", name))
 		if filepath.Base(name) == "exercise.go" {
-			if starter, err := os.ReadFile(filepath.Join("..", filepath.Dir(name), "starter", "exercise.go")); err == nil {
+			e := exercises.Exercise{Folder: filepath.Dir(name)}
+			if starter, err := os.ReadFile(filepath.Join("..", e.Starter())); err == nil {
 				data = starter
 			}
 		}
@@ -613,9 +645,5 @@ func TestOutputOfTheExerciseInTheREADME(t *testing.T) {
 			write(t, filepath.Join(root, name), string(data))
 		}
 	}
-	mask := func(text string) string { return regexp.MustCompile(`[0-9]+`).ReplaceAllString(text, "N") }
-	got := makeIn(t, root, string(block[1]), string(block[2]))
-	if want := string(block[3]); mask(got.stdout) != mask(want) || got.code != 0 {
-		t.Errorf("it prints\n%s%s\nand README.md shows\n%s", got.stdout, got.stderr, want)
-	}
+	return root
 }

@@ -12,6 +12,7 @@ import (
 
 	"example.com/client-go-workbook/internal/testcluster"
 	"example.com/client-go-workbook/internal/testkit"
+	"example.com/client-go-workbook/scripts/cluster/marker"
 )
 
 // newKindCluster prepares a kind cluster of a test's own; cluster-up.sh brings it up. It is removed at the end of the test.
@@ -35,11 +36,7 @@ func TestKindClusterIsRepaired(t *testing.T) {
 	}
 
 	c.run(t, "./cluster-up.sh")
-	marker, err := os.ReadFile(filepath.Join(c.folder, "type"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	name = strings.TrimSpace(strings.TrimPrefix(string(marker), "kind "))
+	name = testkit.Must(marker.Read(c.folder))(t).Name
 	c.mark(t)
 	c.addUser(t)
 	if got := run(t, c.env, "./cluster-up.sh"); got != (result{}) {

@@ -8,13 +8,12 @@ cd "$root"
 unformatted=$(gofmt -l .)
 [ -z "$unformatted" ] || fail "Run gofmt -w on: $unformatted"
 go vet ./...
-packages=()
-while read -r package; do packages+=("$package"); done < <(go list ./... | grep -v /generated/)
-go tool staticcheck "${packages[@]}"
+while read -r package; do set -- "$@" "$package"; done < <(go list ./... | grep -v /generated/)
+go tool staticcheck "$@"
 
 # The name of each import is the same in all files, and the one that Kubernetes itself uses. Each line is a pattern of
 # paths, and the name.
-names=()
+names=(-no-unaliased)
 while read -r path name; do names+=(-alias "$path:$name"); done <<'END'
 k8s.io/api/(\w+)/(v\w+)                                  $1$2
 k8s.io/apimachinery/pkg/apis/meta/v1                     metav1
@@ -34,7 +33,7 @@ k8s.io/client-go/tools/clientcmd/api                     clientcmdapi
 .*/informers/externalversions/databasemanager/v1alpha1   dbv1alpha1informers
 .*/listers/databasemanager/v1alpha1                      dblisters
 END
-wrong=$(go tool importas -no-unaliased "${names[@]}" "${packages[@]}" 2>&1 | grep -v -e /zz_generated -e '^go: downloading' || true)
+wrong=$(go tool importas "${names[@]}" "$@" 2>&1 | grep -v -e /zz_generated -e '^go: downloading' || true)
 [ -z "$wrong" ] || fail "$wrong"
 
 go run ./scripts/lint

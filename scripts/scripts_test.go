@@ -46,7 +46,7 @@ func run(t testing.TB, env []string, name string, arguments ...string) result {
 func workbook(t *testing.T) string {
 	t.Helper()
 	root := filepath.Join(t.TempDir(), "my workbook")
-	for _, name := range []string{"Makefile", "go.mod", "kind-config.yaml"} {
+	for _, name := range []string{"Makefile", "go.mod", "go.sum", "kind-config.yaml"} {
 		data, err := os.ReadFile(filepath.Join("..", name))
 		if err != nil {
 			t.Fatal(err)
@@ -251,15 +251,17 @@ func TestMakeTestKindLeavesTheReadersClusterAlone(t *testing.T) {
 mkdir -p "$CLUSTER_DIR" && echo kind of-the-tests >"$CLUSTER_DIR/type"
 `)
 	path := fakes(t, map[string]string{
-		"go":     `case $1 in test) echo "$CLUSTER_DIR" ;; env) echo 1 ;; esac`,
-		"docker": "exit 1",
+		"go":      `case $1 in env) echo 1 ;; tool) dirname "$0" | sed s,$,/program, ;; esac`,
+		"program": `echo "$CLUSTER_DIR"`,
+		"docker":  "exit 1",
 	})
 	folder := t.TempDir()
 	for _, readers := range []string{"", "local\n", "kind of-the-reader\n"} {
 		if readers != "" {
 			write(t, filepath.Join(folder, "type"), readers)
 		}
-		got := run(t, []string{path, "CLUSTER_DIR=" + folder, "CI="}, filepath.Join(root, "scripts", "test.sh"), "kind", "./...")
+		env := []string{path, "CLUSTER_DIR=" + folder, "CI=", "XDG_CACHE_HOME=" + t.TempDir()}
+		got := run(t, env, filepath.Join(root, "scripts", "test.sh"), "kind", "./...")
 		if want := filepath.Join(folder, "test-kind") + "\n"; !strings.HasSuffix(got.stdout, want) {
 			t.Errorf("beside %q the tests run on %+v, want %q", readers, got, want)
 		}
@@ -356,7 +358,7 @@ func TestKindIsChosenWhereItCanRun(t *testing.T) {
 
 func TestDoctorSaysOneLineEach(t *testing.T) {
 	t.Parallel()
-	subjects := []string{"Go", "git", "make", "system", "C compiler", "containers", "inotify", "open files", "disk", "disk"}
+	subjects := []string{"Go", "git", "make", "programs", "system", "C compiler", "containers", "inotify", "open files", "disk", "disk"}
 	check := func(t *testing.T, got result, wrong ...string) {
 		t.Helper()
 		lines := strings.Split(strings.TrimSuffix(got.stdout, "\n"), "\n")
@@ -394,25 +396,88 @@ func TestDoctorSaysOneLineEach(t *testing.T) {
 	})
 }
 
-// make test passes on to go what its text promises; this go only prints its arguments.
+// listed returns a list of programs.txt.
+func listed(t *testing.T, list string) (names []string) {
+	t.Helper()
+	text, err := os.ReadFile("programs.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range regexp.MustCompile("(?m)^"+list+" (.*)$").FindAllSubmatch(text, -1) {
+		names = append(names, strings.Fields(string(line[1]))...)
+	}
+	if len(names) == 0 {
+		t.Fatalf("programs.txt has no list %s", list)
+	}
+	return names
+}
+
+// bare makes a folder of links to what a reader has, and returns it as the PATH of a bare machine.
+func bare(t *testing.T, without ...string) (path string) {
+	t.Helper()
+	path = t.TempDir()
+	for _, name := range append(listed(t, "install"), listed(t, "system")...) {
+		program, err := exec.LookPath(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.Contains(without, name) {
+			continue
+		}
+		if err := os.Symlink(program, filepath.Join(path, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return path
+}
+
+// The README, make doctor and programs.txt say the same.
+func TestWhatAReaderNeeds(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	needs := regexp.MustCompile(`You need Linux or macOS with (.*), and 8 GB of disk\.`).FindSubmatch(readme)
+	if needs == nil {
+		t.Fatal("README.md does not say what a reader needs")
+	}
+	unversioned := regexp.MustCompile(` [0-9.]+`).ReplaceAllString(strings.ToLower(string(needs[1])), "")
+	names := regexp.MustCompile(`, | and `).Split(unversioned, -1)
+	slices.Sort(names)
+	if want := listed(t, "install"); !slices.Equal(names, want) {
+		t.Errorf("README.md says that a reader needs %q, and programs.txt %q", names, want)
+	}
+	for _, name := range []string{"go", "git", "make", "cksum", "yes"} {
+		got := run(t, []string{"PATH=" + bare(t, name)}, "bash", "./doctor.sh")
+		if got.code != 1 || !regexp.MustCompile(`(?mi)^FIX   .*\b`+name+`\b`).MatchString(got.stdout) {
+			t.Errorf("without %s, make doctor says %+v", name, got)
+		}
+	}
+}
+
+// make test passes on what its text promises to the program in scripts/test; here that only prints its arguments.
 func TestMakeTestRunsEverythingAnew(t *testing.T) {
 	root := workbook(t)
 	write(t, filepath.Join(root, "scripts", "cluster-up.sh"), "#!/bin/sh\n")
+	cache := t.TempDir()
 	test := func(env ...string) string {
 		t.Helper()
 		path := fakes(t, map[string]string{
-			"go": `case $1$2 in envCC) echo ${CC_OF_GO-cc} ;; envCGO_ENABLED) echo 1 ;; list*) echo PACKAGE ;; *) echo "$@" ;; esac`,
-			"cc": "",
+			"go": `case $1$2 in envCC) echo ${CC_OF_GO-cc} ;; envCGO_ENABLED) echo 1 ;; list*) echo PACKAGE ;;
+				tool*) dirname "$0" | sed s,$,/cc, ;; esac`,
+			"cc": `echo "$@"`,
 		})
-		env = append([]string{path, "CLUSTER_DIR=" + t.TempDir(), "CI="}, env...)
+		env = append([]string{path, "CLUSTER_DIR=" + t.TempDir(), "CI=", "XDG_CACHE_HOME=" + cache}, env...)
 		got := run(t, env, filepath.Join(root, "scripts", "test.sh"), "local")
-		return got.stderr + got.stdout
+		return strings.ReplaceAll(got.stderr+got.stdout, cache, "CACHE")
 	}
-	if got, want := test(), "test -race -p 4 -count=1 -timeout 40m PACKAGE\n"; got != want {
+	arguments := " -p 5 -count=1 -vet=off -timeout 40m PACKAGE\n"
+	if got, want := test(), "1 CACHE/client-go-workbook/test-seconds-local-race -race"+arguments; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	want := "There is no C compiler: the tests run without the race detector (make doctor says how to get one).\n" +
-		"test -p 4 -count=1 -timeout 40m PACKAGE\n"
+		"1 CACHE/client-go-workbook/test-seconds-local" + arguments
 	if got := test("CC_OF_GO=none"); got != want {
 		t.Errorf("without a compiler: got %q, want %q", got, want)
 	}

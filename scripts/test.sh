@@ -27,14 +27,24 @@ if ! command -v "${compiler%% *}" >/dev/null || [ "$(CGO_ENABLED='' go env CGO_E
 	race=()
 	say "There is no C compiler: the tests run without the race detector (make doctor says how to get one)."
 fi
-# -count=1: go would print a result of yesterday for a cluster that is down today. The READMEs take their time, and on
-# kind they wait for each other, so a package may take longer than go test's 10 minutes.
-# Most folders of the exercises are answers without a test: go would print a line for each.
-# -p: the tests wait for longer than they compute, but kind's nodes and containers do not. The package that takes longest
-# begins first.
 cd "$root" || exit 1
-[ $# -gt 0 ] || while read -r package; do set -- "$@" "$package"; done < <(
-	go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./scripts ./06-crd-codegen ./... | grep .
-)
-[ "$CLUSTER" = local ] && packages=4 || packages=2
-exec go test ${race[@]+"${race[@]}"} -p "$packages" -count=1 -timeout 40m "$@"
+if [ ${#race[@]} -eq 0 ]; then # compiled as the chapters' programs are, client-go is compiled already
+	export GOFLAGS=$build_flags CGO_ENABLED=0
+fi
+# The packages that take longest begin first. The answers to the exercises have no tests.
+count=0
+if [ $# -eq 0 ]; then
+	while read -r package; do set -- "$@" "$package"; done < <(
+		go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' \
+			./scripts ./06-crd-codegen ./02-informer ./01-listwatch ./internal/testcluster ./internal/docs ./05-controller ./... | grep .
+	)
+	count=$#
+fi
+program=$(GOFLAGS=$build_flags CGO_ENABLED=0 built test scripts/test/*.go) || exit 1
+cache=${XDG_CACHE_HOME:-${HOME-}/.cache}/client-go-workbook
+# -count=1: go would print a result of yesterday for a cluster that is down today. -vet=off: make lint has it, and compiles
+# all packages for it. The READMEs take their time, and on kind they wait for each other, so a package may take longer than
+# go test's 10 minutes. -p: the tests wait for longer than they compute, but kind's nodes and containers do not.
+[ "$CLUSTER" = local ] && packages=5 || packages=2
+exec "$program" "$count" "$cache/test-seconds-$CLUSTER${race[*]-}" \
+	${race[@]+"${race[@]}"} -p "$packages" -count=1 -vet=off -timeout 40m "$@"

@@ -3,6 +3,7 @@ package scripts_test
 import (
 	"bufio"
 	"crypto/tls"
+	"errors"
 	"io/fs"
 	"net/http"
 	"os"
@@ -99,7 +100,7 @@ func crowd(t *testing.T, c *cluster) {
 // Pods become ready without waiting for any limit on requests.
 func room(t *testing.T, c *cluster) {
 	c.run(t, "./kubectl", "create", "deployment", "many", "--image=nginx:1.28.0", "--replicas=200")
-	c.run(t, "./kubectl", "rollout", "status", "deployment", "many", "--timeout=60s")
+	c.run(t, "./kubectl", "rollout", "status", "deployment", "many", "--timeout=2m")
 	room := int64(0)
 	nodes := c.run(t, "./kubectl", "get", "nodes", "-o", "jsonpath={.items[*].status.allocatable.pods}")
 	for allocatable := range strings.FieldsSeq(nodes) {
@@ -185,6 +186,9 @@ func stoppedAPIServer(t *testing.T, c *cluster) {
 // private looks at what another user could: file modes, and the ports, which all users reach.
 func private(t *testing.T, c *cluster) {
 	err := filepath.WalkDir(c.folder, func(path string, entry fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // the cluster runs, and has removed it meanwhile
+		}
 		if err != nil || entry.Type()&fs.ModeSymlink != 0 {
 			return err
 		}
@@ -192,6 +196,9 @@ func private(t *testing.T, c *cluster) {
 			return filepath.SkipDir
 		}
 		info, err := entry.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
 		if err == nil && info.Mode().Perm()&0o077 != 0 {
 			t.Errorf("%s has mode %s", path, info.Mode())
 		}

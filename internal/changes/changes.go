@@ -51,15 +51,19 @@ func Between(old, new runtime.Object) string {
 	return ": " + strings.Join(fields, ", ") + more
 }
 
-// notCompared are the fields in which the server counts and records the writes.
+// notCompared are the fields in which the server counts the writes. It records them in metadata.managedFields: see withSchema.
 var notCompared = fieldpath.NewSet(
 	fieldpath.MakePathOrDie("metadata", "generation"),
-	fieldpath.MakePathOrDie("metadata", "managedFields"),
 	fieldpath.MakePathOrDie("metadata", "resourceVersion"),
 )
 
 // compare returns the fields that are new or have another value, and those that are gone.
 func compare(old, new runtime.Object) (written, removed *fieldpath.Set, err error) {
+	defer func() { // the library panics at a value that it cannot encode
+		if problem := recover(); problem != nil {
+			err = fmt.Errorf("%v", problem)
+		}
+	}()
 	before, err := withSchema(old)
 	if err != nil {
 		return nil, nil, err
@@ -82,10 +86,14 @@ var builtIn = sync.OnceValue(func() managedfields.TypeConverter { return applyco
 // withSchema returns an object with its schema. A custom resource's is not known here: then each list is one field, whose
 // owner stays unknown.
 func withSchema(object runtime.Object) (*typed.TypedValue, error) {
+	object = object.DeepCopyObject()
 	if kinds, _, err := scheme.Scheme.ObjectKinds(object); err == nil {
 		// An object of a Go type does not say its kind, by which the schema is found.
-		object = object.DeepCopyObject()
 		object.GetObjectKind().SetGroupVersionKind(kinds[0])
+	}
+	// These are not compared, and cannot be if they are broken.
+	if metadata, err := apimeta.Accessor(object); err == nil {
+		metadata.SetManagedFields(nil)
 	}
 	// The server accepts some lists with the same key twice, such as two ports with the same number.
 	value, err := builtIn().ObjectToTyped(object, typed.AllowDuplicates)

@@ -10,6 +10,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"example.com/client-go-workbook/scripts/cluster/marker"
 )
 
 // shape is what a kubeconfig must look like for its parts to be found.
@@ -27,8 +29,9 @@ type part struct {
 	Context map[string]any `yaml:"context"`
 }
 
-// check returns an error if the file cannot be read as a kubeconfig. It names the file and the line of the first mistake:
-// clientcmd reads YAML by way of JSON, and has lost the line by the time it finds a mistake.
+// check returns an error if the file cannot be read as a kubeconfig, or is the workbook's but of another folder. It names the
+// file and the line of the first mistake: clientcmd reads YAML by way of JSON, and has lost the line by the time it finds a
+// mistake.
 func check(file string) error {
 	info, err := os.Stat(file)
 	if err != nil {
@@ -45,7 +48,7 @@ func check(file string) error {
 	if err := yaml.Unmarshal(content, &shape{}); err != nil {
 		return fmt.Errorf("malformed kubeconfig %s: %s: correct it, or name another with --kubeconfig", file, oneLine(err))
 	}
-	return nil
+	return marker.CheckKubeconfig(file)
 }
 
 // reason returns the error of an os function without the path.

@@ -3,10 +3,11 @@
 // A store is always a little behind the server. A reconcile between a write and its event would see the state from before,
 // and write the same again. A [Store] remembers each write until the informers' stores have it. It is a small copy of the
 // ConsistencyStore of Kubernetes' own controllers, in pkg/controller/util/consistency. Unlike that one, it also reports if a
-// store is behind for so long that its watch probably hangs ([ErrLate]).
+// store is behind for so long that its watch probably hangs ([ErrLate]), and if one goes back ([Store.EndIfRestored]).
 package consistency
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -54,6 +55,10 @@ func NewBackoff() workqueue.TypedRateLimiter[cache.ObjectName] {
 type Store struct {
 	mu     sync.Mutex
 	writes map[cache.ObjectName]map[cache.Store]write // by owner and store: the newest write
+
+	newest   map[cache.Store]string // see EndIfRestored
+	restored error
+	end      context.CancelCauseFunc
 }
 
 type write struct {
@@ -63,7 +68,7 @@ type write struct {
 
 // New returns a Store without writes.
 func New() *Store {
-	return &Store{writes: map[cache.ObjectName]map[cache.Store]write{}}
+	return &Store{writes: map[cache.ObjectName]map[cache.Store]write{}, newest: map[cache.Store]string{}}
 }
 
 // WroteAt records a write of an object that the store selects: resourceVersion is that of the server's answer.
@@ -79,6 +84,10 @@ func (s *Store) WroteAt(owner cache.ObjectName, store cache.Store, resourceVersi
 // EnsureReady returns nil if the stores are at least as new as all writes for an owner. If not, the error is an [ErrStale],
 // and after some time [ErrLate].
 func (s *Store) EnsureReady(owner cache.ObjectName) (err error) {
+	if err := s.Restored(); err != nil {
+		s.end(err)
+		return err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for store, wrote := range s.writes[owner] {

@@ -40,6 +40,27 @@ type Exercise struct {
 // File returns the path of the learner's file, from the workbook's root.
 func (e Exercise) File() string { return filepath.Join(e.Folder, "exercise.go") }
 
+// Answers returns the folder of the answers that the grader is tested with.
+func (e Exercise) Answers() string {
+	return filepath.Join(filepath.Dir(e.Folder), "answers", filepath.Base(e.Folder))
+}
+
+// Starter returns the path of the file that File is a copy of in the beginning. The go command ignores a folder testdata.
+func (e Exercise) Starter() string { return filepath.Join(e.Answers(), "testdata", "exercise.go") }
+
+// Solution returns the path of the solution. It can stand in the place of File as it is.
+func (e Exercise) Solution() string { return filepath.Join(e.Answers(), "solution.go") }
+
+// IsStarter says whether the learner's file is as it was in the beginning. One that is missing is not.
+func (e Exercise) IsStarter(root string) (bool, error) {
+	starter, err := os.ReadFile(filepath.Join(root, e.Starter()))
+	if err != nil {
+		return false, fmt.Errorf("the starter of %s is missing: %w: git checkout %s", e.Folder, err, e.Answers())
+	}
+	file, err := os.ReadFile(filepath.Join(root, e.File()))
+	return err == nil && bytes.Equal(file, starter), nil
+}
+
 // Prediction is an entry of a chapter's predictions.yaml: a question about what a program will print.
 type Prediction struct {
 	ID       string   `yaml:"id"` // 1.A: chapter 1, the first in its manifest

@@ -3,6 +3,9 @@ package exercises_test
 import (
 	"bytes"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -49,7 +52,11 @@ var (
 	codeBlock = regexp.MustCompile("(?s)```.*?```")
 	link      = regexp.MustCompile(`\]\(([^)#]+)(?:#[^)]*)?\)`)
 	fileName  = regexp.MustCompile("`([\\w./-]+\\.(?:go|md|yaml|sh))`")
-	source    = regexp.MustCompile(`((?:sigs\.)?k8s\.io/[\w-]+)/([\w./-]+\.go)`)
+	skeleton  = regexp.MustCompile(`(?s)^# [^\n]+\n\n.*\[exercise\.go\]\(exercise\.go\).*\n\n\*\*Why\.\*\* .*\n\n` +
+		`\*\*Done when\*\*[ ,\n].*\n\nThe grader is \[exercise_test\.go\]\(exercise_test\.go\)\.\n$`)
+	entry    = regexp.MustCompile(`\{Name: "([^"]+)",\s+Answer: (?:answers\.)?(\w+)`)
+	noLetter = regexp.MustCompile(`[^A-Za-z0-9]`)
+	source   = regexp.MustCompile(`((?:sigs\.)?k8s\.io/[\w-]+)/([\w./-]+\.go)`)
 )
 
 // problems returns what an exercise lacks.
@@ -65,6 +72,8 @@ func problems(t *testing.T, root string, e exercises.Exercise) (found []string) 
 		return string(data)
 	}
 
+	// From the exercise's folder.
+	answers := "../answers/" + e.Name + "/"
 	readme := read("README.md")
 	first, rest, _ := strings.Cut(readme, "\n")
 	if want := "# " + e.ID + " " + e.Title; first != want {
@@ -82,18 +91,24 @@ func problems(t *testing.T, root string, e exercises.Exercise) (found []string) 
 		}
 	}
 
-	_ = read("exercise_test.go")
-	// What the learner has changed is the learner's.
-	if now, starter := read("exercise.go"), read("starter/exercise.go"); now != starter && !changed(folder) {
-		problem("exercise.go is not starter/exercise.go")
+	if !skeleton.MatchString(readme) {
+		problem("README.md has not the parts of the others, in their order: the task with a link to exercise.go, **Why.**, " +
+			"**Done when**, the link to the grader")
 	}
-	for _, answer := range []string{"solution", "another"} {
-		if files, _ := filepath.Glob(filepath.Join(folder, answer, "*")); len(files) == 0 {
-			problem("%s is missing", answer)
+
+	now, starter, solution := read("exercise.go"), read(answers+"testdata/exercise.go"), read(answers+"solution.go")
+	// What the learner has changed is the learner's.
+	if starter != "" && now != starter && !changed(folder) {
+		problem("exercise.go is not %stestdata/exercise.go", answers)
+	}
+	head := fmt.Sprintf("// Package exercise answers %q. README.md has the task.\n", e.Title)
+	for name, text := range map[string]string{"testdata/exercise.go": starter, "solution.go": solution} {
+		if text != "" && !strings.HasPrefix(text, head) {
+			problem("%s%s does not begin with %q", answers, name, head)
 		}
 	}
-	if attempts, _ := filepath.Glob(filepath.Join(folder, "attempts", "*", "*")); len(attempts) < 3 {
-		problem("it has %d attempts, at least 3 are needed", len(attempts))
+	if grader := readIfThere(filepath.Join(folder, "exercise_test.go")); grader != "" { // or README.md names what does not exist
+		found = append(found, namesOfMistakes(grader, readIfThere(filepath.Join(folder, answers, "mistakes.go")))...)
 	}
 
 	if len(e.Hints) < 2 {
@@ -111,6 +126,60 @@ func problems(t *testing.T, root string, e exercises.Exercise) (found []string) 
 		}
 	}
 	return found
+}
+
+// namesOfMistakes returns the mistakes of a grader whose name, such as "asks once", is not the name of their function,
+// AsksOnce, and functions without a comment that says what is wrong. 6.2 has a package for each mistake, not a function.
+func namesOfMistakes(grader, mistakes string) (found []string) {
+	file, err := parser.ParseFile(token.NewFileSet(), "exercise_test.go", grader, 0)
+	if err != nil || file.Name.Name != "exercise_test" {
+		return append(found, "exercise_test.go is not a file of package exercise_test")
+	}
+	_, table, _ := strings.Cut(grader, "Rejected: ")
+	table, _, _ = strings.Cut(table, "\n\t},\n")
+	rejected := map[string]bool{}
+	for _, entry := range entry.FindAllStringSubmatch(table, -1) {
+		name, function := entry[1], entry[2]
+		rejected[function] = true
+		if !strings.EqualFold(noLetter.ReplaceAllString(name, ""), function) || name[0] < 'a' || name[0] > 'z' {
+			found = append(found, fmt.Sprintf("the mistake %q has the function %s", name, function))
+		}
+	}
+	if names := strings.Count(table, "{Name: "); names < 3 || names != len(rejected) {
+		found = append(found, fmt.Sprintf("exercise_test.go has %d mistakes with %d names, at least 3 are needed", len(rejected), names))
+	}
+	if mistakes == "" {
+		return found
+	}
+	file, err = parser.ParseFile(token.NewFileSet(), "mistakes.go", mistakes, parser.ParseComments)
+	if err != nil {
+		return append(found, err.Error())
+	}
+	for name, object := range file.Scope.Objects {
+		if !ast.IsExported(name) {
+			continue
+		}
+		var comment *ast.CommentGroup
+		switch declaration := object.Decl.(type) {
+		case *ast.FuncDecl:
+			comment = declaration.Doc
+		case *ast.ValueSpec:
+			for _, d := range file.Decls {
+				if group, ok := d.(*ast.GenDecl); ok && group.Specs[0] == declaration {
+					comment = group.Doc
+				}
+			}
+		}
+		if !rejected[name] || !strings.HasPrefix(comment.Text(), name+" ") {
+			found = append(found, fmt.Sprintf("mistakes.go: %s has no comment that says the mistake, or no grader", name))
+		}
+	}
+	return found
+}
+
+func readIfThere(name string) string {
+	data, _ := os.ReadFile(name)
+	return string(data)
 }
 
 // exists reports whether one of the folders has the file.
@@ -147,48 +216,71 @@ func module(path string) string {
 
 func TestAnExerciseThatIsNotWholeIsFound(t *testing.T) {
 	why := "See k8s.io/client-go/tools/cache/reflector.go."
+	const head = "// Package exercise answers \"A title\". README.md has the task.\n"
 	whole := `
 == 01-list/main.go
 == 01-list/exercises/01-a/README.md
 # 1.1 A title
 
 Write [exercise.go](exercise.go), as in ` + "`main.go`" + `.
+
+**Why.** Because.
+
+**Done when** it is done.
+
+The grader is [exercise_test.go](exercise_test.go).
 == 01-list/exercises/01-a/exercise.go
-package exercise
+` + head + `
 == 01-list/exercises/01-a/exercise_test.go
-== 01-list/exercises/01-a/starter/exercise.go
+package exercise_test
+
+var grader = grade.Exercise[answer]{
+	Rejected: []grade.Rejected[answer]{
+		{Name: "asks once", Answer: answers.AsksOnce},
+		{Name: "asks the others' server", Answer: answers.AsksTheOthersServer},
+		{Name: "asks twice", Answer: answers.AsksTwice},
+	},
+}
+== 01-list/exercises/answers/01-a/testdata/exercise.go
+` + head + `
+== 01-list/exercises/answers/01-a/solution.go
+` + head + `
+== 01-list/exercises/answers/01-a/mistakes.go
 package exercise
-== 01-list/exercises/01-a/solution/exercise.go
-== 01-list/exercises/01-a/another/exercise.go
-== 01-list/exercises/01-a/attempts/a/exercise.go
-== 01-list/exercises/01-a/attempts/b/exercise.go
-== 01-list/exercises/01-a/attempts/c/exercise.go
+
+// AsksOnce does not ask again.
+func AsksOnce() {}
 `
 	replaced := func(old, new string) string { return strings.Replace(whole, old, new, 1) }
-	const solution = "== 01-list/exercises/01-a/solution"
-	other := replaced("package exercise\n"+solution, "package a\n"+solution)
+	other := replaced("/exercise.go\n"+head, "/exercise.go\n"+head+"// Other\n")
 	for name, test := range map[string]struct {
 		files, why string
 		hints      int
 		want       string
 	}{
 		"whole":             {whole, why, 2, ""},
-		"another title":     {replaced("A title", "Another"), why, 2, `README.md begins with "# 1.1 Another"`},
-		"a link":            {replaced("(exercise.go)", "(exercises.go)"), why, 2, "README.md names exercises.go"},
+		"another title":     {replaced("# 1.1 A title", "# 1.1 Another"), why, 2, `README.md begins with "# 1.1 Another"`},
+		"a link":            {replaced("Write", "Write [it](exercises.go) in"), why, 2, "README.md names exercises.go"},
 		"a file":            {replaced("`main.go`", "`watch.go`"), why, 2, "README.md names watch.go"},
-		"many words":        {replaced("Write", strings.Repeat("Write ", 150)), why, 2, "README.md has 154 words"},
-		"another starter":   {other, why, 2, "exercise.go is not starter/exercise.go"},
-		"no solution":       {replaced("solution/", "solutions/"), why, 2, "solution is missing"},
-		"no other solution": {replaced("another/", "others/"), why, 2, "another is missing"},
-		"two attempts":      {replaced("attempts/c", "c"), why, 2, "it has 2 attempts"},
-		"no grader":         {replaced("exercise_test.go", "grader.go"), why, 2, "exercise_test.go is missing"},
+		"many words":        {replaced("Write", strings.Repeat("Write ", 150)), why, 2, "README.md has 165 words"},
+		"no reason":         {replaced("**Why.**", "Why?"), why, 2, "README.md has not the parts of the others"},
+		"no end":            {replaced("**Done when**", "Done when"), why, 2, "README.md has not the parts of the others"},
+		"another starter":   {other, why, 2, "exercise.go is not ../answers/01-a/testdata/exercise.go"},
+		"no starter":        {replaced("testdata/exercise.go", "testdata/starter.go"), why, 2, "testdata/exercise.go is missing"},
+		"another head":      {replaced("solution.go\n// Package", "solution.go\n// The package"), why, 2, "solution.go does not begin"},
+		"no solution":       {replaced("solution.go", "answer.go"), why, 2, "solution.go is missing"},
+		"two mistakes":      {replaced("\t\t{Name: \"asks twice\", Answer: answers.AsksTwice},\n", ""), why, 2, "has 2 mistakes"},
+		"another name":      {replaced("asks twice", "asks again"), why, 2, `the mistake "asks again" has the function AsksTwice`},
+		"no comment":        {replaced("// AsksOnce does not", "// It does not"), why, 2, "AsksOnce has no comment that says the mistake"},
+		"no grader":         {replaced("exercise_test.go\npackage", "grader.go\npackage"), why, 2, "README.md names exercise_test.go"},
+		"the same package":  {replaced("package exercise_test", "package exercise"), why, 2, "not a file of package exercise_test"},
 		"one hint":          {whole, why, 1, "it has 1 hints"},
 		"no source":         {whole, "See the reflector.", 2, "why names no source file"},
 		"a wrong source":    {whole, "See k8s.io/client-go/none.go.", 2, "why names k8s.io/client-go/none.go, which does not exist"},
 		"an unknown module": {whole, "See k8s.io/none/none.go.", 2, "why names the module k8s.io/none"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := exercises.Exercise{ID: "1.1", Folder: "01-list/exercises/01-a", Title: "A title", Why: test.why}
+			e := exercises.Exercise{ID: "1.1", Folder: "01-list/exercises/01-a", Name: "01-a", Title: "A title", Why: test.why}
 			e.Hints = make([]string, test.hints)
 			got := strings.Join(problems(t, workbook(t, test.files), e), "\n")
 			if (test.want == "") != (got == "") || !strings.Contains(got, test.want) || strings.Contains(got, "\n") {

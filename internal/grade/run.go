@@ -59,8 +59,8 @@ func (e Exercise[F]) run(t *testing.T, name string) exercises.Verdict {
 	}
 
 	// The process ends by itself when the time is over. If it does not, SIGQUIT makes it print where it hangs.
-	hangs := time.AfterFunc(e.timeout()+3*time.Second, func() { _ = cmd.Process.Signal(syscall.SIGQUIT) })
-	stillHangs := time.AfterFunc(e.timeout()+13*time.Second, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
+	hangs := time.AfterFunc(e.timeout(name)+3*time.Second, func() { _ = cmd.Process.Signal(syscall.SIGQUIT) })
+	stillHangs := time.AfterFunc(e.timeout(name)+13*time.Second, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
 	var verdict *exercises.Verdict
 	doing := "an answer"
 	for messages := json.NewDecoder(results); ; {
@@ -81,7 +81,7 @@ func (e Exercise[F]) run(t *testing.T, name string) exercises.Verdict {
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 
 	if verdict == nil || strings.Contains(stderr.String(), "WARNING: DATA RACE") {
-		found := withoutVerdict(stderr.String(), cmd.ProcessState.String(), inTime, doing, e.timeout())
+		found := withoutVerdict(stderr.String(), cmd.ProcessState.String(), inTime, doing, e.timeout(name))
 		verdict = &found
 	}
 	verdict.Printed = printed(&stdout, &stderr)
@@ -125,7 +125,8 @@ var (
 	panicLine = regexp.MustCompile(`(?m)^((?:panic|fatal error): .*?)(?: \[recovered.*)?$`)
 	// storeChanged is how client-go's mutation detector ends a program. Its other lines say only that it is switched on.
 	storeChanged = regexp.MustCompile(`(?m)^panic: cache \S+ modified`)
-	answerFile   = regexp.MustCompile(`/exercises/[^/\s]+/(?:\S+/)?(exercise\.go:\d+)`)
+	// answerFile is a place in an answer: the learner's, or one of those that a grader is tested with.
+	answerFile = regexp.MustCompile(`/exercises/(?:[^/\s]+/(exercise\.go:\d+)|answers/[^/\s]+/((?:solution|others|mistakes)\.go:\d+))`)
 	// logLine is how klog's lines begin. They are for operators, not for the learner.
 	logLine = regexp.MustCompile(`^[IWEF]\d{4} `)
 )
@@ -133,7 +134,7 @@ var (
 // place is the first line of the answer that a trace names.
 func place(trace string) string {
 	if place := answerFile.FindStringSubmatch(trace); place != nil {
-		return " (" + place[1] + ")"
+		return " (" + place[1] + place[2] + ")"
 	}
 	return ""
 }

@@ -7,6 +7,8 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"os/signal"
+	"runtime"
 	"sync"
 	"syscall"
 	"testing"
@@ -181,7 +183,17 @@ func (e Exercise[F]) child(t *testing.T, name string) {
 		_, _ = io.Copy(io.Discard, os.NewFile(4, "alive"))
 		_ = syscall.Kill(0, syscall.SIGKILL)
 	}()
-	ctx, cancel := context.WithTimeout(t.Context(), e.timeout())
+	// Without this the runtime prints where each goroutine is, but not one that runs and that it could not stop in a few
+	// milliseconds, on a busy machine.
+	quit := make(chan os.Signal, 1)
+	signal.Notify(quit, syscall.SIGQUIT)
+	go func() {
+		<-quit
+		trace := make([]byte, kept)
+		fmt.Fprintf(os.Stderr, "SIGQUIT: quit\n%s", trace[:runtime.Stack(trace, true)])
+		os.Exit(2)
+	}()
+	ctx, cancel := context.WithTimeout(t.Context(), e.timeout(name))
 	g := &grading{ctx: ctx, result: os.NewFile(3, "result")}
 	seed := rand.Uint64()
 	others := goleak.IgnoreCurrent() // of the testing package

@@ -69,7 +69,7 @@ func Config(t testing.TB, config *rest.Config) *rest.Config {
 
 	t.Cleanup(func() {
 		// Not the test's context: it is over by now.
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := remove(ctx, config, own); err != nil {
 			t.Errorf("removing the CRDs of %s: %v", own, err)

@@ -19,7 +19,7 @@ const (
 
 var colors = map[string]string{
 	"ADDED": green, "ADD": green, "add": green, "CREATED": green,
-	"MODIFIED": yellow, "UPDATE": yellow, "update": yellow, "UPDATED": yellow, "APPLIED": yellow, "RELEASED": yellow,
+	"MODIFIED": yellow, "UPDATE": yellow, "update": yellow, "UPDATED": yellow, "APPLIED": yellow, "ADOPTED": yellow, "RELEASED": yellow,
 	"DELETED": red, "DELETE": red, "delete": red, "REMOVED": red,
 	"RETRY": magenta, "EXPIRED": magenta, "MISSED": magenta, "UNREADABLE": magenta, "DROPPED": magenta, "STUCK": magenta,
 }
@@ -36,10 +36,10 @@ func appendColored(line []byte, text string) []byte {
 	word, _, _ := strings.Cut(text, " ")
 	color, ok := colors[word]
 	if !ok {
-		return append(line, text...)
+		return appendVisible(line, text)
 	}
 	line = append(line, color...)
 	line = append(line, word...)
 	line = append(line, colorOff...)
-	return append(line, text[len(word):]...)
+	return appendVisible(line, text[len(word):])
 }

@@ -3,12 +3,15 @@ package program
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 )
 
-// Printer prints lines. Each line is one Write, so the lines of several goroutines do not mix.
+// Printer prints lines. Each line is one Write, so the lines of several goroutines do not mix. What has no shape of its own,
+// such as a control character in the name of an object's field, is printed as Go writes it: a terminal would obey it.
 type Printer struct {
 	*lines
 	prefix string
@@ -45,7 +48,7 @@ func (p *Printer) Print(parts ...string) {
 		if i == 0 && p.colors {
 			p.buffer = appendColored(p.buffer, part)
 		} else {
-			p.buffer = append(p.buffer, part...)
+			p.buffer = appendVisible(p.buffer, part)
 		}
 	}
 	p.buffer = append(p.buffer, '\n')
@@ -55,4 +58,23 @@ func (p *Printer) Print(parts ...string) {
 // Prefix returns a Printer whose Line puts this text between the word and the rest. It says who prints.
 func (p *Printer) Prefix(text string) *Printer {
 	return &Printer{lines: p.lines, prefix: p.prefix + text}
+}
+
+// appendVisible appends the text to the line. Instead of a character that a terminal obeys or does not show, it appends its
+// number: \x1b for ESC, \u202e for the one that turns the text around. A tab stays: queries have some.
+func appendVisible(line []byte, text string) []byte {
+	for len(text) > 0 {
+		char, size := utf8.DecodeRuneInString(text)
+		switch {
+		case char == utf8.RuneError && size == 1: // no UTF-8: a byte of its own is a control character for some terminals
+			line = fmt.Appendf(line, `\x%02x`, text[0])
+		case char == '\t' || strconv.IsGraphic(char):
+			line = append(line, text[:size]...)
+		default:
+			quoted := strconv.QuoteRune(char)
+			line = append(line, quoted[1:len(quoted)-1]...)
+		}
+		text = text[size:]
+	}
+	return line
 }

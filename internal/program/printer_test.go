@@ -3,12 +3,17 @@ package program
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"unicode"
 
 	"k8s.io/client-go/rest"
 )
@@ -97,5 +102,96 @@ func TestTimestamps(t *testing.T) {
 	}
 	if len(lines) != 3 {
 		t.Errorf("%d lines, want 3", len(lines))
+	}
+}
+
+// TestNothingPrintedIsObeyed prints each character that a terminal may obey, or that nobody sees, in each way that there is.
+// Names, values, names of fields, and errors come from the server.
+func TestNothingPrintedIsObeyed(t *testing.T) {
+	evil := []string{"\x80", "\x9b", "\xc3", "\xff"} // no UTF-8
+	for char := rune(0); char <= unicode.MaxRune; char++ {
+		if unicode.In(char, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) && char != '\t' {
+			evil = append(evil, string(char))
+		}
+	}
+	ways := map[string]struct {
+		print     func(p *Printer, text string)
+		lineBreak string // what is printed of one
+	}{
+		"an argument":          {func(p *Printer, text string) { p.Line("ADDED", "%s of it", text) }, " "},
+		"an error":             {func(p *Printer, text string) { p.Line("RETRY", "in 1s: %v", errors.New(text)) }, " "},
+		"the word":             {func(p *Printer, text string) { p.Line(text, "it") }, `\n`},
+		"the prefix":           {func(p *Printer, text string) { p.Prefix(text).Line("ADDED", "it") }, `\n`},
+		"a part":               {func(p *Printer, text string) { p.Print("ADDED ", text) }, `\n`},
+		"the first part":       {func(p *Printer, text string) { p.Print(text, " it") }, `\n`},
+		"behind a first word":  {func(p *Printer, text string) { p.Print("ADDED " + text) }, `\n`},
+		"behind a plain word":  {func(p *Printer, text string) { p.Print("LISTED " + text) }, `\n`},
+		"the first word of it": {func(p *Printer, text string) { p.Print("ADDED" + text + " it") }, `\n`},
+	}
+	for name, way := range ways {
+		for _, colors := range []bool{false, true} {
+			for _, text := range evil {
+				shown := strings.Trim(strconv.Quote(text), `"`)
+				if text == "\n" {
+					shown = way.lineBreak
+				}
+				var got, want bytes.Buffer
+				p, plain := NewPrinter(&got), NewPrinter(&want)
+				p.colors, plain.colors = colors, colors
+				way.print(p, "a"+text+"b")
+				way.print(plain, "a"+shown+"b")
+				if strings.Replace(got.String(), " ", "", -1) != strings.Replace(want.String(), " ", "", -1) { // words are filled up
+					t.Errorf("%s, colors %t: %q prints %q, want %q", name, colors, text, &got, &want)
+				}
+			}
+		}
+	}
+}
+
+// TestWhatPeopleWriteIsPrintedAsItIs has letters of many scripts, marks, symbols and spaces.
+func TestWhatPeopleWriteIsPrintedAsItIs(t *testing.T) {
+	for _, text := range []string{"", "a\tb", "ü", "u\u0308", "日本", "مرحبا", "שלום", "👍🏽", "x\u00a0y", "x\u3000y", "`\\x1b'\""} {
+		var got bytes.Buffer
+		NewPrinter(&got).Print(text)
+		if got.String() != text+"\n" {
+			t.Errorf("%q prints %q", text, &got)
+		}
+	}
+}
+
+// TestNothingOnStderrIsObeyed has a server, or a kubeconfig, whose texts are evil.
+func TestNothingOnStderrIsObeyed(t *testing.T) {
+	const evil, shown = "a\x1b]0;t\x07\u202eb", `a\x1b]0;t\a\u202eb`
+	for name, test := range map[string]struct {
+		args []string
+		run  func() error
+		want string // the last line
+	}{
+		"an error":         {run: func() error { return errors.New(evil) }, want: "test: " + shown},
+		"a usage error":    {run: func() error { return Usagef("no %s", evil) }, want: "test: no " + shown + " (--help lists the flags)"},
+		"an unknown flag":  {args: []string{"--" + evil}, want: "test: unknown flag: --" + shown + " (--help lists the flags)"},
+		"a context's name": {args: []string{"--context", evil}, run: func() error { return nil }, want: "context " + shown + ", "},
+	} {
+		kubeconfig, _ := newServer(t)
+		content, err := os.ReadFile(kubeconfig)
+		if err != nil {
+			t.Fatal(err)
+		}
+		quoted, err := json.Marshal(evil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		another := fmt.Sprintf(`"contexts":[{"name":%s,"context":{"cluster":"c","user":"u"}},`, quoted)
+		content = bytes.Replace(content, []byte(`"contexts":[`), []byte(another), 1)
+		if err := os.WriteFile(kubeconfig, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var stderr bytes.Buffer
+		New("test").Main(t.Context(), append([]string{"--kubeconfig", kubeconfig}, test.args...), io.Discard, &stderr,
+			func(context.Context, *rest.Config) error { return test.run() })
+		lines := strings.Split(strings.TrimSpace(stderr.String()), "\n")
+		if last := lines[len(lines)-1]; !strings.HasPrefix(last, test.want) {
+			t.Errorf("%s: %q, want %q", name, last, test.want)
+		}
 	}
 }

@@ -115,10 +115,10 @@ func (p *Program) Main(ctx context.Context, args []string, stdout, stderr io.Wri
 	case err == nil:
 		return 0
 	case errors.As(err, &usage):
-		fmt.Fprintf(stderr, "%s: %v (--help lists the flags)\n", p.Flags.Name(), err)
+		NewPrinter(stderr).Print(p.Flags.Name(), ": ", err.Error(), " (--help lists the flags)")
 		return 2
 	}
-	fmt.Fprintf(stderr, "%s: %s\n", p.Flags.Name(), connect.Explain(err))
+	NewPrinter(stderr).Print(p.Flags.Name(), ": ", connect.Explain(err))
 	return 1
 }
 
@@ -149,7 +149,7 @@ func (p *Program) main(ctx context.Context, args []string, stderr io.Writer, run
 	if err != nil {
 		return unlessEnded(ctx, err)
 	}
-	fmt.Fprintln(stderr, greeting)
+	NewPrinter(stderr).Print(greeting)
 	cluster.Config.Wrap(p.Wire.Wrap)
 
 	if p.duration > 0 {

@@ -19,21 +19,34 @@ type Prompt[Query any] struct {
 	Terminal io.Writer // shows the prompt to a person who types the queries; nil if they come from elsewhere
 }
 
+// maxQuery is the length in bytes from which on a query is not answered, and not kept in memory.
+const maxQuery = 64 << 10
+
 // Run answers the queries that in has, one a line, until it or ctx ends.
 func (p *Prompt[Query]) Run(ctx context.Context, in io.Reader) error {
 	lines := make(chan string)
-	var scanErr error
+	var readErr error
 	go func() { // nothing interrupts a read from a terminal: this goroutine outlives ctx until the process ends
 		defer close(lines)
-		scanner := bufio.NewScanner(in)
-		for scanner.Scan() {
+		reader := bufio.NewReaderSize(in, maxQuery+len("\r\n"))
+		for {
+			line, more, err := reader.ReadLine()
+			if err != nil {
+				if err != io.EOF {
+					readErr = err
+				}
+				return
+			}
+			text := string(line)
+			for more && err == nil { // what does not fit is skipped
+				_, more, err = reader.ReadLine()
+			}
 			select {
-			case lines <- scanner.Text():
+			case lines <- text:
 			case <-ctx.Done():
 				return
 			}
 		}
-		scanErr = scanner.Err()
 	}()
 	for {
 		if p.Terminal != nil {
@@ -52,7 +65,7 @@ func (p *Prompt[Query]) Run(ctx context.Context, in io.Reader) error {
 			if p.Terminal != nil {
 				fmt.Fprintln(p.Terminal) // Ctrl-D leaves the cursor behind the prompt
 			}
-			return scanErr
+			return readErr
 		}
 	}
 }
@@ -60,6 +73,11 @@ func (p *Prompt[Query]) Run(ctx context.Context, in io.Reader) error {
 // Ask answers a single query. An empty one has no answer.
 func (p *Prompt[Query]) Ask(text string) error {
 	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	if len(text) > maxQuery {
+		p.Out.Line("QUERY", "%.60s...", text)
+		p.Out.Line("", "a query has at most %d bytes: shorten it", maxQuery)
 		return nil
 	}
 	if p.Terminal == nil {

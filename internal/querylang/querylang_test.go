@@ -154,6 +154,51 @@ ANSWER     b=2
 	}
 }
 
+// TestPromptSkipsALineThatIsTooLong has lines around the limit, with and without an end, and one that is much longer.
+func TestPromptSkipsALineThatIsTooLong(t *testing.T) {
+	const short = "QUERY      b=2\nANSWER     b=2\n"
+	for length, tooLong := range map[int64]bool{
+		maxQuery - 1: false, maxQuery: false, maxQuery + 1: true, maxQuery + 2: true, maxQuery + 3: true,
+		2*maxQuery + 3: true, 2*maxQuery + 4: true, 2*maxQuery + 5: true, 1 << 24: true,
+	} {
+		for end, after := range map[string]string{"\nb=2\n": short, "\r\nb=2": short, "\n": "", "": ""} {
+			t.Run(fmt.Sprintf("%d bytes, then %q", length, end), func(t *testing.T) {
+				line := io.MultiReader(strings.NewReader("a="), io.LimitReader(endless("日"), length-2))
+				var out bytes.Buffer
+				in := io.MultiReader(strings.NewReader("b=2\n"), line, strings.NewReader(end))
+				if err := newPrompt(&out).Run(t.Context(), in); err != nil {
+					t.Errorf("run: %v", err)
+				}
+				got, isThere := strings.CutSuffix(strings.TrimPrefix(out.String(), short), after)
+				query, answer, _ := strings.Cut(got, "\n")
+				if tooLong {
+					isThere = isThere && query == "QUERY      a="+strings.Repeat("日", 58)+"..." &&
+						answer == "           a query has at most 65536 bytes: shorten it\n"
+				} else {
+					isThere = isThere && strings.HasPrefix(answer, "ANSWER     a=日") && strings.Count(answer, "\n") == 1
+				}
+				if !isThere {
+					t.Errorf("printed %.300q, %.300q, and not %q after it", query, answer, after)
+				}
+			})
+		}
+	}
+}
+
+// endless is a text again and again.
+type endless string
+
+func (e endless) Read(p []byte) (int, error) {
+	n := 0
+	for n+len(e) <= len(p) {
+		n += copy(p[n:], e)
+	}
+	if n == 0 { // in this test, only at the end
+		n = copy(p, e)
+	}
+	return n, nil
+}
+
 func TestPromptForAPerson(t *testing.T) {
 	var out bytes.Buffer
 	p := newPrompt(&out)
@@ -175,7 +220,6 @@ func TestPromptEnds(t *testing.T) {
 	}{
 		"at the end of its input":        {strings.NewReader(""), ""},
 		"when its input breaks":          {io.MultiReader(strings.NewReader("a=1\n"), errorReader{broken}), "broken"},
-		"at a line that is no line":      {strings.NewReader(strings.Repeat("a", 1<<20)), "too long"},
 		"when an answer can't be given":  {strings.NewReader("fatal=1\na=1\n"), "fatal"},
 		"not at what only looks like it": {strings.NewReader("fatal\nexit\nquit\n"), ""},
 	} {

@@ -7,6 +7,9 @@
 // the server distinguishes the elements of a list, such as a container's name, an apply adds one more element.
 //
 // [Apply] finds both cases, and can then replace the spec as a whole. The spec then loses the fields that others have set.
+//
+// Owner references are apart from this: they are neither in what [Owned] returns, nor does an apply depend on them.
+// [SetOwners] writes them, and nothing else.
 package ssa
 
 import (
@@ -14,12 +17,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 	"k8s.io/client-go/util/csaupgrade"
 )
 
@@ -36,6 +41,7 @@ type Configuration[A any] interface {
 	comparable
 	WithUID(types.UID) A
 	WithResourceVersion(string) A
+	WithOwnerReferences(...*metav1ac.OwnerReferenceApplyConfiguration) A
 }
 
 // Client is the part of a typed client, such as that of Deployments, that is needed for objects O and their apply
@@ -44,6 +50,66 @@ type Client[O Object, A Configuration[A]] interface {
 	Get(ctx context.Context, name string, options metav1.GetOptions) (O, error)
 	Apply(ctx context.Context, desired A, options metav1.ApplyOptions) (O, error)
 	Update(ctx context.Context, object O, options metav1.UpdateOptions) (O, error)
+	Patch(ctx context.Context, name string, t types.PatchType, patch []byte, options metav1.PatchOptions, sub ...string) (O, error)
+}
+
+// Owned returns the fields of existing that the manager has applied, without the owner references. It reads them with an
+// Extract function of client-go.
+//
+// It returns nil if they cannot be read. The server accepts an element twice in a list, such as a variable of that name in env,
+// and Extract does not.
+func Owned[O Object, A Configuration[A]](existing O, extract func(O, string) (A, error), fieldManager string) A {
+	owned, err := extract(existing, fieldManager)
+	if err != nil {
+		var none A
+		return none
+	}
+	reflect.ValueOf(owned).Elem().FieldByName("OwnerReferences").SetZero()
+	return owned
+}
+
+// WithOwners adds owner references to an apply configuration, and returns it.
+func WithOwners[A Configuration[A]](desired A, owners []metav1.OwnerReference) A {
+	for _, owner := range owners {
+		reference := metav1ac.OwnerReference()
+		if err := convert(owner, reference); err != nil {
+			panic(err) // they have the same fields
+		}
+		desired.WithOwnerReferences(reference)
+	}
+	return desired
+}
+
+// OwnersOf returns the owner references of existing that refer to this UID.
+func OwnersOf(existing metav1.Object, uid types.UID) (owners []metav1.OwnerReference) {
+	for _, owner := range existing.GetOwnerReferences() {
+		if owner.UID == uid {
+			owners = append(owners, owner)
+		}
+	}
+	return owners
+}
+
+// SetOwners replaces the owner references of existing that refer to this UID, changes nothing else, and returns the new object.
+// An apply would not remove a reference that somebody else has set, too, and the server could reject what else is in it. If
+// existing has changed since it was read, the error is a conflict.
+func SetOwners[O Object, A Configuration[A]](
+	ctx context.Context,
+	client Client[O, A],
+	existing O,
+	uid types.UID,
+	owners []metav1.OwnerReference,
+	fieldManager string,
+) (O, error) {
+	isOurs := func(owner metav1.OwnerReference) bool { return owner.UID == uid }
+	all := append(slices.DeleteFunc(slices.Clone(existing.GetOwnerReferences()), isOurs), owners...)
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"resourceVersion": existing.GetResourceVersion(), "ownerReferences": all,
+	}})
+	if err != nil {
+		return existing, err
+	}
+	return client.Patch(ctx, existing.GetName(), types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager})
 }
 
 // The values of Apply's parameter canReplace.
@@ -56,7 +122,7 @@ const (
 // or another object has its name, the error is a conflict.
 //
 // With [ReplaceSpec], it replaces the spec where an apply cannot undo a change. With [KeepSpec], such a change stays, or the
-// error is Invalid. In owned are the fields of existing that the manager owns, as an Extract function of client-go returns them.
+// error is Invalid. In owned are the fields of existing that the manager owns, as [Owned] returns them.
 func Apply[O Object, A Configuration[A]](
 	ctx context.Context,
 	client Client[O, A],
@@ -71,7 +137,8 @@ func Apply[O Object, A Configuration[A]](
 	if !canReplace {
 		return apply(existing)
 	}
-	if !lacksElement(owned, desired) {
+	var unreadable A
+	if owned != unreadable && !lacksElement(owned, desired) {
 		applied, err := apply(existing)
 		if !apierrors.IsInvalid(err) {
 			return applied, err

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -98,6 +99,50 @@ func TestApplyUndoesByAReplacement(t *testing.T) {
 	for _, canReplace := range []bool{KeepSpec, ReplaceSpec} {
 		if _, err := Apply(t.Context(), deployments, applied, owned, desired, canReplace, options); !apierrors.IsConflict(err) {
 			t.Errorf("with canReplace %t, to an object that has changed since it was read: %v, want a conflict", canReplace, err)
+		}
+	}
+}
+
+// TestSetOwnersChangesNothingElse removes a reference that two managers have set, and adds it again. Another owner's stays.
+func TestSetOwnersChangesNothingElse(t *testing.T) {
+	config := testcluster.Config(t)
+	client, namespace := kubernetes.NewForConfigOrDie(config), testcluster.Namespace(t, config)
+	deployments := client.AppsV1().Deployments(namespace)
+	owner := func(name string) metav1.OwnerReference { // which must exist, or the garbage collector deletes the Deployment
+		object := testkit.Must(client.CoreV1().ConfigMaps(namespace).Create(t.Context(),
+			&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}))(t)
+		return metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: name, UID: object.UID}
+	}
+	ours, theirs := owner("ours"), owner("theirs")
+	ours.Controller = new(true)
+	desired := WithOwners(deployment(corev1ac.Container().WithName("mysql").WithImage("mysql:8.4.6")),
+		[]metav1.OwnerReference{ours, theirs})
+	var last *appsv1.Deployment
+	for _, manager := range []string{"ours", "others"} {
+		last = testkit.Must(deployments.Apply(t.Context(), desired, metav1.ApplyOptions{FieldManager: manager, Force: true}))(t)
+	}
+	for _, want := range [][]metav1.OwnerReference{{theirs}, {theirs, ours}} {
+		before := last.DeepCopy()
+		var err error
+		testkit.Await(t, "a write without a conflict", func() bool { // the Deployment controller writes, too
+			last, err = deployments.Get(t.Context(), "example", metav1.GetOptions{})
+			if err == nil {
+				last, err = SetOwners(t.Context(), deployments, last, ours.UID, want[1:], "ours")
+			}
+			return err == nil
+		}, &err)
+		if diff := cmp.Diff(want, last.OwnerReferences); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff(before.Spec, last.Spec); diff != "" {
+			t.Errorf("the spec (-before +after):\n%s", diff)
+		}
+		owned := Owned(last, appsv1ac.ExtractDeployment, "ours")
+		if diff := cmp.Diff(specOf(desired), specOf(owned)); diff != "" || len(owned.OwnerReferences) > 0 {
+			t.Errorf("owner references %v, and the spec (-desired +owned):\n%s", owned.OwnerReferences, diff)
+		}
+		if _, err := SetOwners(t.Context(), deployments, before, ours.UID, want[1:], "ours"); !apierrors.IsConflict(err) {
+			t.Errorf("to an object that has changed since it was read: %v, want a conflict", err)
 		}
 	}
 }

@@ -26,7 +26,8 @@ type Cluster struct {
 }
 
 // Start makes a private local cluster, which takes some seconds, and removes it when the test ends.
-// It skips the test if the local cluster's programs are not built, since building them takes minutes. make test builds them.
+// It skips a test, and fails a benchmark, if the local cluster's programs are not built, since building them takes minutes.
+// make test builds them.
 // It also skips under make test-kind, where such a test would see nothing of kind.
 func Start(t testing.TB) *Cluster {
 	t.Helper()

@@ -2,6 +2,7 @@ package testkit
 
 import (
 	"errors"
+	"flag"
 	"os"
 	"os/exec"
 	"slices"
@@ -13,18 +14,22 @@ import (
 const programVar = "WORKBOOK_TEST_PROGRAM"
 
 // Main makes a test binary the chapter's program, too: it calls main and exits in a process that was prepared by
-// [Program], and otherwise does nothing. So a test needs no second build, and with -race the program has the race
+// [Program]. So a test needs no second build, and with -race the program has the race
 // detector as well. It is the first call of TestMain:
 //
 //	func TestMain(m *testing.M) {
 //		testkit.Main(main)
 //		m.Run()
 //	}
+//
+// In a test, it lets four parallel tests run at once, where go test has a flag for another number: they mostly wait for the
+// cluster, so more of them can run than there are CPUs.
 func Main(main func()) {
 	if os.Getenv(programVar) != "" {
 		main()
 		os.Exit(0)
 	}
+	_ = flag.Set("test.parallel", "4") // go test's own arguments are parsed later
 }
 
 // Program prepares the chapter's program with these arguments. The test's $KUBECONFIG is hidden from it: a test names

@@ -6,6 +6,7 @@
 package testkit
 
 import (
+	"context"
 	"fmt"
 	"reflect"
 	"strings"
@@ -13,15 +14,19 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/ktesting"
 	"sigs.k8s.io/yaml"
 )
 
-// poll is the time between two checks of a condition, and limit the time after which a test no longer waits for
-// one. The limit costs time only in a test that fails, so it is long enough for a busy machine.
-const (
-	poll  = 10 * time.Millisecond
-	limit = 2 * time.Minute
-)
+// limit is the time after which a test no longer waits for a condition. It costs time only in a test that fails, so it is long
+// enough for a busy machine.
+const limit = 2 * time.Minute
+
+// polls are the times between two checks of a condition. They become longer: twenty tests that ask the same API server a hundred
+// times a second keep it busy with nothing else.
+var polls = wait.Backoff{Duration: 5 * time.Millisecond, Factor: 1.2, Steps: 100, Cap: 100 * time.Millisecond}
 
 // Await waits until the condition is true. After two minutes it ends the test with what it has waited for and the last
 // state: pointers to the variables that the condition sets, or anything else that shows why it is still false.
@@ -32,9 +37,8 @@ func Await(t testing.TB, what string, condition func() bool, state ...any) {
 
 func await(t testing.TB, limit time.Duration, what string, condition func() bool, state ...any) {
 	t.Helper()
-	tick := time.NewTicker(poll)
-	defer tick.Stop()
-	for deadline := time.Now().Add(limit); !condition(); <-tick.C {
+	next := polls
+	for deadline := time.Now().Add(limit); !condition(); time.Sleep(next.Step()) {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited %s for %s%s", limit, what, describe(state))
 		}
@@ -66,6 +70,11 @@ func text(s any) string {
 		}
 	}
 	return strings.TrimPrefix(fmt.Sprintf("%+v", s), "&")
+}
+
+// Context returns ctx with a logger that logs to the test: go test shows it with that test, and only if the test fails.
+func Context(ctx context.Context, t testing.TB) context.Context {
+	return klog.NewContext(ctx, ktesting.NewLogger(t, ktesting.NewConfig(ktesting.Verbosity(0))))
 }
 
 // Must returns the value of a call, and ends the test if the call has failed: Must(pods.Get(ctx, "a", options))(t).

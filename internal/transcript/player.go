@@ -14,9 +14,10 @@ import (
 // player runs the blocks of one README, in order.
 type player struct {
 	readme    string
-	root      string // the folder to run commands in
-	hint      string // what to do where README and output differ
-	update    bool   // note differences in edits, don't fail
+	root      string   // the folder to run commands in
+	env       []string // what the commands' environment has besides this process's
+	hint      string   // what to do where README and output differ
+	update    bool     // note differences in edits, don't fail
 	limits    limits
 	terminals map[string]*terminal
 	edits     map[int]edit // by the index of the first line
@@ -62,7 +63,7 @@ func (p *player) runShell(b block) error {
 		// After each, its exit code behind a mark. The next command finds $? as this one left it.
 		fmt.Fprintf(&script, "%s\n_code=$?; printf '\\036%%d\\n' $_code; (exit $_code)\n", s.command)
 	}
-	term, err := start(p.root, script.String())
+	term, err := p.start(script.String())
 	if err != nil {
 		return err
 	}
@@ -126,7 +127,7 @@ func (p *player) runStep(b block, s step, level int) (err error) {
 			return fmt.Errorf("the command before it in this terminal: %w", err)
 		}
 	}
-	if term, err = start(p.root, s.command); err != nil {
+	if term, err = p.start(s.command); err != nil {
 		return err
 	}
 	term.level = level

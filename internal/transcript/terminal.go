@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/shirou/gopsutil/v4/process"
+
 	"example.com/client-go-workbook/internal/testkit"
 )
 
@@ -30,16 +32,17 @@ type terminal struct {
 }
 
 // start runs a bash script as a terminal does: in a process group of its own.
-func start(root, script string) (*terminal, error) {
+func (p *player) start(script string) (*terminal, error) {
 	cmd := exec.Command("bash", "-c", script)
-	term := &terminal{cmd: cmd, root: root, ended: make(chan struct{})}
-	cmd.Dir = root
+	term := &terminal{cmd: cmd, root: p.root, ended: make(chan struct{})}
+	cmd.Dir = p.root
 	// Without the variables that lead to another cluster, that make takes for those of a make above it, or that switch
 	// something on for the tests that the README's reader has switched off.
 	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
 		return slices.Contains([]string{"KUBECONFIG", "MAKEFLAGS", "MFLAGS", "MAKELEVEL", "KUBE_CACHE_MUTATION_DETECTOR"}, name)
 	}), nested+"=1")
+	cmd.Env = append(cmd.Env, p.env...)
 	cmd.Stdout, cmd.Stderr = &term.printed, &term.printed
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.WaitDelay = time.Second // for what it has left behind with its output still open
@@ -108,16 +111,16 @@ func (term *terminal) settle(limits limits) {
 
 // interrupt does what Ctrl-C does, but spares make: it would end with an error, though the program under it ends well.
 func (term *terminal) interrupt() error {
-	processes, err := exec.Command("ps", "-A", "-o", "pid=,pgid=,comm=").Output()
+	pids, err := process.Pids()
 	if err != nil {
-		return fmt.Errorf("ps: %w", err)
+		return fmt.Errorf("the processes cannot be listed: %w", err)
 	}
-	for line := range strings.Lines(string(processes)) {
-		var pid, group int
-		var name string
-		fmt.Sscan(line, &pid, &group, &name)
-		if group == term.cmd.Process.Pid && !strings.HasSuffix(name, "make") {
-			syscall.Kill(pid, syscall.SIGINT)
+	for _, pid := range pids {
+		if group, err := syscall.Getpgid(int(pid)); err != nil || group != term.cmd.Process.Pid {
+			continue // or it has ended
+		}
+		if name, err := (&process.Process{Pid: pid}).Name(); err == nil && name != "make" && name != "gmake" {
+			syscall.Kill(int(pid), syscall.SIGINT)
 		}
 	}
 	return nil
@@ -131,7 +134,7 @@ func (term *terminal) kill() { syscall.Kill(-term.cmd.Process.Pid, syscall.SIGKI
 // until polls done until it is true, for at most that long.
 func until(limit time.Duration, done func() bool) bool {
 	deadline := time.After(limit)
-	tick := time.NewTicker(10 * time.Millisecond)
+	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for !done() {
 		select {

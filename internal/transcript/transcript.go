@@ -50,11 +50,11 @@ func Test(t *testing.T, readme string, undo ...string) {
 	}
 	testcluster.Config(t)
 	onKind := os.Getenv("CLUSTER") == "kind"
+	var env []string
 	if onKind {
 		testcluster.LockSamples(t)
 	} else {
-		t.Setenv("CLUSTER_DIR", testcluster.Start(t).Folder())
-		t.Setenv("CLUSTER", "local")
+		env = []string{"CLUSTER_DIR=" + testcluster.Start(t).Folder(), "CLUSTER=local"}
 	}
 	text, err := os.ReadFile(readme)
 	if err != nil {
@@ -72,16 +72,17 @@ func Test(t *testing.T, readme string, undo ...string) {
 	p := &player{
 		readme:    readme,
 		root:      testcluster.Root(t),
+		env:       env,
 		hint:      fmt.Sprintf("`go test ./%s -run %s -update` rewrites the README's output", filepath.Base(folder), t.Name()),
 		update:    *update,
-		limits:    limits{start: 10 * time.Minute, output: time.Minute, end: 10 * time.Second, quiet: 2 * time.Second},
+		limits:    limits{start: 10 * time.Minute, output: time.Minute, end: time.Minute, quiet: 2 * time.Second},
 		terminals: map[string]*terminal{},
 		edits:     map[int]edit{},
 	}
 	clean := func() {
 		for _, command := range undo {
 			shell := exec.Command("bash", "-c", command)
-			shell.Dir = p.root
+			shell.Dir, shell.Env = p.root, append(os.Environ(), env...)
 			_ = shell.Run()
 		}
 	}
@@ -90,7 +91,7 @@ func Test(t *testing.T, readme string, undo ...string) {
 	// The first run of a chapter on a new cluster also says which samples it has created. The README leaves that out.
 	number, _, _ := strings.Cut(filepath.Base(folder), "-")
 	samples := exec.Command("scripts/apply-samples.sh", "--if-missing", number)
-	samples.Dir = p.root
+	samples.Dir, samples.Env = p.root, append(os.Environ(), env...)
 	if output, err := samples.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v: %s", samples, err, output)
 	}

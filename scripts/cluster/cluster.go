@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 
+	"example.com/client-go-workbook/scripts/cluster/marker"
 	"example.com/client-go-workbook/scripts/cluster/ports"
 )
 
@@ -55,7 +56,7 @@ func newCluster() (*cluster, error) {
 // interrupted down leaves is still marked.
 var ours = []string{
 	"kubeconfig", ".kwok", "kwokctl.yaml", "audit.yaml", "kwokctl.log", "bin", "kubectl-cache", "etcd-damaged-*", "deploy",
-	partialPrefix + "*", marker,
+	partialPrefix + "*", marker.File,
 }
 
 // partialPrefix begins the names of files that are being written.
@@ -64,17 +65,52 @@ const partialPrefix = ".partial-"
 // testClusters are the folders of the clusters that scripts/test.sh makes beside this one. They may be all that is there.
 var testClusters = []string{"test-local", "test-kind"}
 
-// marker is the file that says that a folder is a cluster's, and of which type: "local", or "kind NAME".
-const marker = "type"
-
 // clusterType is what the marker says: local, kind, or nothing where there is no cluster.
-func (c *cluster) clusterType() string {
-	content, err := os.ReadFile(filepath.Join(c.folder, marker))
-	if err != nil || c.folder == "" {
-		return ""
+func (c *cluster) clusterType() string { return c.marker().Type }
+
+func (c *cluster) marker() (m marker.Marker) {
+	if c.folder != "" {
+		m, _ = marker.Read(c.folder)
 	}
-	first, _, _ := strings.Cut(strings.TrimSpace(string(content)), " ")
-	return first
+	return m
+}
+
+// origin returns the folder that the cluster was made for, if it is another one, and whether this one is a copy of it. If not,
+// this one was moved: the other is gone, or is a link that leads here.
+func (c *cluster) origin() (folder string, isCopy bool) {
+	m := c.marker()
+	if m.Folder == "" || m.Folder == c.folder {
+		return "", false
+	}
+	_, err := marker.Read(m.Folder)
+	return m.Folder, err == nil && m.Check(c.folder) != nil
+}
+
+// settle prepares a folder that was copied or moved. A copy must get a cluster of its own, with keys of its own: else
+// the kubeconfig of one would be good for the other. Of one that was moved, the processes still run, with the old paths.
+func (c *cluster) settle() error {
+	origin, isCopy := c.origin()
+	switch {
+	case origin == "":
+		return nil
+	case isCopy:
+		say("%s is a copy of %s: it gets a cluster of its own.", c.path, origin)
+		l := c.local()
+		return errors.Join(os.RemoveAll(filepath.Join(c.folder, "kubeconfig")), os.RemoveAll(c.kubectl()),
+			os.RemoveAll(filepath.Join(l.folder, "pki")), os.RemoveAll(filepath.Join(l.folder, "kwok.yaml")))
+	}
+	return c.stopMoved()
+}
+
+// stopMoved ends the processes that a local cluster has started before its folder was moved.
+func (c *cluster) stopMoved() error {
+	origin, isCopy := c.origin()
+	if origin == "" || isCopy {
+		return nil
+	}
+	before := *c
+	before.folder = origin
+	return before.local().stop()
 }
 
 // checkOurs returns an error if the folder is foreign: not made by this program, or made by another user.
@@ -96,20 +132,20 @@ func (c *cluster) checkOurs() error {
 	if err != nil {
 		return err
 	}
-	marked := slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == marker && e.Type().IsRegular() })
+	marked := slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == marker.File && e.Type().IsRegular() })
 	others := slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
 		partial := strings.HasPrefix(e.Name(), partialPrefix) // the marker, where a call was killed before it had its name
 		return !partial && !slices.Contains(testClusters, e.Name())
 	})
 	if !marked && others {
 		return fmt.Errorf("%s is not a cluster of the workbook: it has no file %q, and is not empty: set CLUSTER_DIR to another place",
-			c.path, marker)
+			c.path, marker.File)
 	}
 	return nil
 }
 
 // make makes the folder, private to its owner, and marks it.
-func (c *cluster) make(content string) error {
+func (c *cluster) make(kind, name string) error {
 	if link, err := os.Readlink(c.path); err == nil && c.folder == "" {
 		return fmt.Errorf("%s is a link to %s, which does not exist: make that folder, or remove the link", c.path, link)
 	}
@@ -124,7 +160,7 @@ func (c *cluster) make(content string) error {
 	if err := os.Chmod(c.folder, 0o700); err != nil { // it may be older
 		return err
 	}
-	return c.write(marker, []byte(content+"\n"))
+	return c.write(marker.File, []byte(marker.Marker{Type: kind, Name: name, Folder: folder}.String()))
 }
 
 // write writes a file of the folder, whole or not at all.
@@ -143,9 +179,14 @@ func (c *cluster) write(name string, data []byte) error {
 
 // missing says what is missing for the cluster to be up: nothing, or a line for the reader.
 func (c *cluster) missing(ctx context.Context) string {
-	switch kind := c.clusterType(); kind {
-	case "":
+	kind := c.clusterType()
+	if kind == "" {
 		return "There is no cluster: run make cluster."
+	}
+	if err := c.marker().Check(c.folder); err != nil {
+		return err.Error()
+	}
+	switch kind {
 	case "local":
 		if gone := c.local().missing(); len(gone) > 0 {
 			return fmt.Sprintf("The local cluster is not whole, these don't run: %s - run make cluster.", strings.Join(gone, " "))
@@ -192,6 +233,9 @@ func (c *cluster) up(ctx context.Context) error {
 		return err
 	}
 
+	if err := c.settle(); err != nil {
+		return err
+	}
 	kind := c.clusterType()
 	if kind == "" {
 		kind = want
@@ -204,11 +248,11 @@ func (c *cluster) up(ctx context.Context) error {
 	if kind == "local" && nodes > 0 {
 		return usageError("NODES is for a kind cluster: try NODES=3 CLUSTER=kind make cluster.")
 	}
-	content := kind
+	name := kwokName
 	if kind == "kind" {
-		content += " " + c.kindName()
+		name = c.kindName()
 	}
-	if err := c.make(content); err != nil {
+	if err := c.make(kind, name); err != nil {
 		return err
 	}
 	if kind == "kind" {
@@ -320,12 +364,12 @@ func (c *cluster) remove(ctx context.Context) error {
 		return err
 	}
 	defer unlock()
-	if c.clusterType() == "kind" {
+	if _, isCopy := c.origin(); c.clusterType() == "kind" && !isCopy {
 		if err := c.kindDown(ctx); err != nil {
 			return err
 		}
 	}
-	if err := c.local().stop(); err != nil {
+	if err := errors.Join(c.stopMoved(), c.local().stop()); err != nil {
 		return err
 	}
 	for _, name := range ours {

@@ -121,16 +121,15 @@ func kindConfig(root string, nodes int) (*v1alpha4.Cluster, error) {
 
 // kindName is the cluster's name. All of kind's clusters share one list, so each checkout has a name of its own there.
 func (c *cluster) kindName() string {
-	content, _ := os.ReadFile(filepath.Join(c.folder, marker))
-	if _, name, found := strings.Cut(strings.TrimSpace(string(content)), " "); found && c.folder != "" {
-		return name
+	if _, isCopy := c.origin(); !isCopy && c.clusterType() == "kind" && c.marker().Name != "" {
+		return c.marker().Name
 	}
 	return fmt.Sprintf("workbook-%08x", c.number())
 }
 
-// hasKindObjects reports whether the kind cluster was ever made whole by kind: then readers may have objects in it.
-func (c *cluster) hasKindObjects() bool {
-	for _, path := range []string{filepath.Join(c.folder, "kubeconfig"), c.kubectl()} { // kindFinish makes both
+// wasUp reports whether the cluster was ever whole: then readers may have objects in it.
+func (c *cluster) wasUp() bool {
+	for _, path := range []string{filepath.Join(c.folder, "kubeconfig"), c.kubectl()} { // made at the end: see finish, kindFinish
 		if _, err := os.Lstat(path); err == nil {
 			return true
 		}
@@ -160,7 +159,7 @@ func kindProvider(ctx context.Context) (*kind.Provider, string, error) {
 // kindUp starts a kind cluster: Kubernetes in containers, with a kubelet that runs containers.
 func (c *cluster) kindUp(ctx context.Context, nodes int) error {
 	provider, docker, err := kindProvider(ctx)
-	if err != nil && !c.hasKindObjects() {
+	if err != nil && !c.wasUp() {
 		return messagef("%v Or run make cluster-down, then CLUSTER=local make cluster.", err)
 	}
 	if err != nil {
@@ -173,7 +172,7 @@ func (c *cluster) kindUp(ctx context.Context, nodes int) error {
 	}
 	containers := strings.Fields(string(list))
 	switch {
-	case len(containers) > 0 && c.hasKindObjects():
+	case len(containers) > 0 && c.wasUp():
 		say("The kind cluster does not answer: starting its containers again.")
 		if output, err := exec.CommandContext(ctx, docker, append([]string{"start"}, containers...)...).CombinedOutput(); err != nil {
 			return fmt.Errorf("%s cannot start the kind cluster's containers: %s: run make cluster-down to give it up",
@@ -190,7 +189,7 @@ func (c *cluster) kindUp(ctx context.Context, nodes int) error {
 		if err := provider.Delete(name, c.kindKubeconfig()); err != nil {
 			return err
 		}
-	case c.hasKindObjects():
+	case c.wasUp():
 		say("The kind cluster's containers are gone: making a new one.")
 		// The new one may be interrupted. Without these, it does not look like one that was whole.
 		if err := errors.Join(os.RemoveAll(filepath.Join(c.folder, "kubeconfig")), os.RemoveAll(c.kubectl())); err != nil {
@@ -290,7 +289,7 @@ func runsHere(path string) bool {
 
 func (c *cluster) kindDown(ctx context.Context) error {
 	provider, _, err := kindProvider(ctx)
-	if err != nil && ctx.Err() == nil && !c.hasKindObjects() {
+	if err != nil && ctx.Err() == nil && !c.wasUp() {
 		return nil // CLUSTER=kind, and there was never a Docker: what must be removed is the folder
 	}
 	if err != nil {

@@ -26,8 +26,11 @@ type local struct {
 	folder string // of kwokctl's files
 }
 
+// kwokName is the cluster's name for kwokctl: in each folder the same.
+const kwokName = "workbook"
+
 func (c *cluster) local() local {
-	return local{c, filepath.Join(c.folder, ".kwok", "clusters", "workbook")}
+	return local{c, filepath.Join(c.folder, ".kwok", "clusters", kwokName)}
 }
 
 // nodes are how many kwok makes, each with room for 4000 pods. They share the addresses 10.244.x.x of a /18, which are enough.
@@ -57,7 +60,7 @@ func (c *cluster) localUp(ctx context.Context) error {
 	for _, folder := range []string{c.folder, filepath.Dir(filepath.Dir(l.folder)), l.folder} {
 		os.Chmod(folder, 0o700) // a cluster of an earlier version was readable for more
 	}
-	hasObjects := l.hasData()
+	hasObjects := l.hasData() && l.wasUp()
 	switch {
 	case !hasObjects:
 		say("Starting a local cluster: Kubernetes %s, without containers.", p.version())
@@ -70,7 +73,7 @@ func (c *cluster) localUp(ctx context.Context) error {
 
 	err := l.startOnFreePorts(ctx, p)
 	var damaged *damagedError
-	if errors.As(err, &damaged) && hasObjects {
+	if errors.As(err, &damaged) && l.hasData() {
 		if err := l.moveDataAside(damaged); err != nil {
 			return err
 		}
@@ -115,7 +118,7 @@ func (l local) moveDataAside(damaged *damagedError) error {
 	if err := os.Rename(filepath.Join(l.folder, "etcd"), aside); err != nil {
 		return err
 	}
-	say("etcd cannot start from its data: %s", damaged.words)
+	say("etcd cannot go on from its data: %s", damaged.words)
 	say("The data are moved to %s, and the cluster begins again without objects.", aside)
 	return nil
 }
@@ -137,6 +140,7 @@ func (l local) startAndWait(ctx context.Context, p programs, try int) error {
 		if err := l.create(ctx, p, s.ports(), try); err != nil {
 			return err
 		}
+		before.logs = nil // kwokctl begins new ones
 	}
 	if err := l.wait(ctx, before, "the API server to be ready", nil); err != nil {
 		return err
@@ -205,6 +209,12 @@ func (l local) create(ctx context.Context, p programs, wanted ports.Ports, try i
 			return ctx.Err()
 		case err := <-ended:
 			if err != nil && !l.created() {
+				// On a full disk it cannot write down why.
+				probe := partialPrefix + "probe"
+				if full := l.write(probe, make([]byte, 64<<10)); full != nil {
+					return full
+				}
+				os.Remove(filepath.Join(l.cluster.folder, probe))
 				return fmt.Errorf("kwokctl cannot make the cluster: %w: see %s", err, kwokctl.Stderr.(*os.File).Name())
 			}
 			return nil
@@ -235,7 +245,7 @@ func (l local) kwokctl(p programs, arguments ...string) (cmd *exec.Cmd, closeLog
 	if err != nil {
 		return nil, nil, err
 	}
-	cmd = exec.Command(p.path("kwokctl"), append([]string{"--name=workbook"}, arguments...)...)
+	cmd = exec.Command(p.path("kwokctl"), append([]string{"--name=" + kwokName}, arguments...)...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = l.cluster.folder, log, log
 	cmd.Env = append(os.Environ(), "HOME="+l.cluster.folder, "KWOK_WORKDIR=", "PATH="+p.folder()+":"+os.Getenv("PATH"))
 	return cmd, log.Close, nil

@@ -7,6 +7,7 @@
 //	none       no folder, or nothing in it but tests' clusters    → starting                removes those
 //	foreign    a folder that this program did not make            refuses, changes nothing  refuses, changes nothing
 //	starting   never whole so far, and a call holds its lock      waits for that call       waits for that call
+//	elsewhere  copied or moved with its folder (see marker)       → starting, → repairing   → none
 //	broken     a part is missing or does not answer               → repairing               → none
 //	repairing  broken, and a call holds its lock                  waits for that call       waits for that call
 //	up         all its parts run, and the API server is ready     does nothing              → none
@@ -18,15 +19,18 @@
 // again or, if etcd cannot read them, moves aside. Down deletes only what this program made.
 //
 // Read in this order: cluster.go (the folder and its states), local.go (the life of a local cluster), component.go (its
-// processes), wait.go, ports (a package), kind.go, build.go, samples.go, apiserver.go, audit.go, kubeconfig.go, lock.go.
+// processes), wait.go, marker and ports (packages), kind.go, build.go, samples.go, apiserver.go, audit.go, kubeconfig.go, lock.go.
 package main
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"slices"
 	"syscall"
 )
 
@@ -39,6 +43,7 @@ func main() {
 	stop()
 
 	var misuse usageError
+	var file *fs.PathError
 	switch {
 	case err == nil:
 	case interrupted:
@@ -47,6 +52,9 @@ func main() {
 	case errors.As(err, &misuse):
 		say("%v", err)
 		os.Exit(2)
+	case errors.As(err, &file) && (errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)):
+		say("The disk of %s is full: free some, then run make cluster.", filepath.Dir(file.Path))
+		os.Exit(1)
 	default:
 		say("%v", err)
 		os.Exit(1)
@@ -63,7 +71,13 @@ func run(ctx context.Context, arguments []string) error {
 	if err != nil {
 		return err
 	}
-	switch command, rest := arguments[0], arguments[1:]; command {
+	command, rest := arguments[0], arguments[1:]
+	if m := c.marker(); m.Type != "" && slices.Contains([]string{"apiserver", "samples", "audit"}, command) {
+		if err := m.Check(c.folder); err != nil {
+			return err
+		}
+	}
+	switch command {
 	case "up":
 		return c.up(ctx)
 	case "down":

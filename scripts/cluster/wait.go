@@ -1,8 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"os"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,10 +19,34 @@ type portTakenError struct{ words string }
 
 func (e *portTakenError) Error() string { return e.words }
 
-// damagedError is etcd's when it cannot start from its data.
+// damagedError is etcd's when it cannot start from its data, or cannot go on from them.
 type damagedError struct{ words string }
 
 func (e *damagedError) Error() string { return "etcd does not start: " + e.words }
+
+// At its start, etcd logs the last write that its database has, and the last one in its write-ahead log.
+var startLines = regexp.MustCompile(`^"restore consistentIndex","index":(\d+)[^\x00]*?"newRaft .* lastindex: (\d+),`)
+
+// lostWrites returns an error if etcd's write-ahead log has lost writes that its database has. Such an etcd runs, but takes
+// each new write for one of those: it does nothing, and whoever has asked for it gets no answer. It looks at the last start
+// that etcd has logged behind this position.
+func (l local) lostWrites(after int64) error {
+	data, _ := os.ReadFile(l.log("etcd"))
+	data = data[min(after, int64(len(data))):]
+	start := bytes.LastIndex(data, []byte(`"restore consistentIndex"`))
+	if start < 0 {
+		return nil // not logged yet
+	}
+	var inDatabase, inLog int
+	if found := startLines.FindSubmatch(data[start:]); found != nil {
+		inDatabase, _ = strconv.Atoi(string(found[1]))
+		inLog, _ = strconv.Atoi(string(found[2]))
+	}
+	if inDatabase <= inLog {
+		return nil
+	}
+	return &damagedError{fmt.Sprintf("its database has %d writes, but its write-ahead log ends with number %d", inDatabase, inLog)}
+}
 
 // A component that ends this often, each time so soon after its start, will not run at all.
 const (
@@ -67,6 +95,15 @@ func (l local) wait(ctx context.Context, before snapshot, what string, holds fun
 				continue
 			}
 			if err := l.startAgain(s, name, attempts[name]); err != nil {
+				return err
+			}
+		}
+		if running["etcd"] != 0 && !ready {
+			after := attempts["etcd"].log
+			if running["etcd"] == before.pids["etcd"] {
+				after = 0 // a call that was killed has started it
+			}
+			if err := l.lostWrites(after); err != nil {
 				return err
 			}
 		}

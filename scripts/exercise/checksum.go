@@ -26,7 +26,7 @@ func moduleOf(root string) (string, error) {
 }
 
 // checksum is one of all files that a verdict depends on: the answer, the grader, the packages of this module that they
-// import, and go.mod, which has the versions of all other modules.
+// import, and go.mod, which has the versions of all other modules. The answers that the grader is tested with decide nothing.
 func (w *workbook) checksum(e exercise) (string, error) {
 	sum := sha256.New()
 	add := func(name string) error {
@@ -40,9 +40,10 @@ func (w *workbook) checksum(e exercise) (string, error) {
 	if err := add("go.mod"); err != nil {
 		return "", err
 	}
+	const separator = string(filepath.Separator)
 	folders := []string{e.Folder}
 	for i := 0; i < len(folders); i++ {
-		// An exercise has folders of answers, and maybe data; other packages are one folder each.
+		// An exercise may have folders of data; other packages are one folder each.
 		names, err := w.files(folders[i], i == 0)
 		if err != nil {
 			return "", err
@@ -52,7 +53,7 @@ func (w *workbook) checksum(e exercise) (string, error) {
 				return "", err
 			}
 			for _, folder := range w.imports(name) {
-				if !slices.Contains(folders, folder) && !strings.HasPrefix(folder, e.Folder+string(filepath.Separator)) {
+				if !slices.Contains(folders, folder) && !strings.HasPrefix(folder+separator, e.Answers()+separator) {
 					folders = append(folders, folder)
 				}
 			}

@@ -42,7 +42,7 @@ func (w *workbook) grade(ctx context.Context, e exercise, report func(line strin
 	if err != nil {
 		return o, err
 	}
-	if o.untouched, err = w.untouched(e); err != nil {
+	if o.untouched, err = e.IsStarter(w.root); err != nil {
 		return o, err
 	}
 
@@ -116,7 +116,7 @@ func compilerLines(e exercise, printed string) []string {
 	}
 	const most = 5
 	if !ownFile && len(lines) > 0 && len(lines) < most {
-		lines = append(lines, "The grader cannot use your answer: keep the names and types of starter/exercise.go.")
+		lines = append(lines, "The grader cannot use your answer: keep the names and types of "+e.Starter()+".")
 	}
 	if len(lines) > most {
 		lines = append(lines[:most-1], fmt.Sprintf("... and %d more lines", len(lines)-most+1))

@@ -166,41 +166,30 @@ func (w *workbook) solution(ctx context.Context, e exercise, force bool) error {
 	return nil
 }
 
-// reset puts the starter's files back, and keeps those that were there beside them.
+// reset puts the starter back, and keeps the file that was there beside it.
 func (w *workbook) reset(e exercise) error {
-	names, err := w.starterFiles(e)
+	isStarter, err := e.IsStarter(w.root)
 	if err != nil {
 		return err
 	}
-	changed := false
-	for _, name := range names {
-		path := filepath.Join(w.root, e.Folder, name)
-		starter, err := os.ReadFile(filepath.Join(w.root, e.Folder, "starter", name))
-		if err != nil {
-			return err
-		}
-		old, err := os.ReadFile(path)
-		switch {
-		case err == nil && string(old) == string(starter):
-			continue
-		case err == nil:
-			kept, err := keep(path)
-			if err != nil {
-				return err
-			}
-			relative, _ := filepath.Rel(w.root, kept)
-			w.say(fmt.Sprintf("Your file is kept as %s.", relative))
-		case !os.IsNotExist(err):
-			return err
-		}
-		if err := os.WriteFile(path, starter, 0o644); err != nil {
-			return err
-		}
-		changed = true
-	}
-	if !changed {
+	if isStarter {
 		w.say(e.ID + " is as it was in the beginning.")
 		return nil
+	}
+	starter, err := os.ReadFile(filepath.Join(w.root, e.Starter()))
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(w.root, e.File())
+	switch kept, err := keep(path); {
+	case err == nil:
+		relative, _ := filepath.Rel(w.root, kept)
+		w.say(fmt.Sprintf("Your file is kept as %s.", relative))
+	case !os.IsNotExist(err):
+		return err
+	}
+	if err := os.WriteFile(path, starter, 0o644); err != nil {
+		return err
 	}
 	w.say(fmt.Sprintf("%s is as it was in the beginning: %s", e.ID, e.File()))
 	return nil

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -161,20 +160,11 @@ func progressText(c exercises.Chapter, solved, answered int) string {
 	return line
 }
 
-// solutionText is all files of the solution.
+// solutionText is the solution's file, below its name.
 func (w *workbook) solutionText(e exercise) (string, error) {
-	var b strings.Builder
-	err := filepath.WalkDir(filepath.Join(w.root, e.Folder, "solution"), func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || !entry.Type().IsRegular() {
-			return err
-		}
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		name, _ := filepath.Rel(w.root, path)
-		fmt.Fprintf(&b, "%s\n\n%s\n", bold.Styled(name), strings.TrimRight(string(data), "\n"))
-		return nil
-	})
-	return strings.TrimRight(b.String(), "\n"), err
+	data, err := os.ReadFile(filepath.Join(w.root, e.Solution()))
+	if err != nil {
+		return "", err
+	}
+	return bold.Styled(e.Solution()) + "\n\n" + strings.TrimRight(string(data), "\n"), nil
 }

@@ -29,13 +29,7 @@ func (w *workbook) watchFiles(ctx context.Context, saved func(exercise)) error {
 		if err := watcher.Add(folder); err != nil {
 			return fmt.Errorf("%s cannot be watched: %w", t.exercise.Folder, err)
 		}
-		names, err := w.starterFiles(*t.exercise)
-		if err != nil {
-			return err
-		}
-		for _, name := range names {
-			byFile[filepath.Join(folder, name)] = *t.exercise
-		}
+		byFile[filepath.Join(w.root, t.exercise.File())] = *t.exercise
 	}
 
 	// One save is several events. It is over when none has come for a while.

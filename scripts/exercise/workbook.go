@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -172,46 +171,12 @@ func (w *workbook) remembered(e exercise) (solved, known bool, err error) {
 			return r.Verdict.Passed, true, nil
 		}
 	}
-	untouched, err := w.untouched(e)
-	return false, untouched, err
+	isStarter, err := e.IsStarter(w.root)
+	return false, isStarter, err
 }
 
 func (w *workbook) taskOf(e exercise) task {
 	return task{id: e.ID, chapter: filepath.Dir(filepath.Dir(e.Folder)), exercise: &e}
-}
-
-// untouched reports whether the learner's files are still the starter's.
-func (w *workbook) untouched(e exercise) (bool, error) {
-	names, err := w.starterFiles(e)
-	if err != nil {
-		return false, err
-	}
-	for _, name := range names {
-		starter, err := os.ReadFile(filepath.Join(w.root, e.Folder, "starter", name))
-		if err != nil {
-			return false, err
-		}
-		file, err := os.ReadFile(filepath.Join(w.root, e.Folder, name))
-		if err != nil || !bytes.Equal(file, starter) {
-			return false, nil
-		}
-	}
-	return true, nil
-}
-
-// starterFiles returns the names of the files that the learner edits.
-func (w *workbook) starterFiles(e exercise) ([]string, error) {
-	entries, err := os.ReadDir(filepath.Join(w.root, e.Folder, "starter"))
-	if err != nil {
-		return nil, fmt.Errorf("%s has no starter: %w: git checkout %s", e.ID, err, filepath.Join(e.Folder, "starter"))
-	}
-	var names []string
-	for _, entry := range entries {
-		if entry.Type().IsRegular() {
-			names = append(names, entry.Name())
-		}
-	}
-	return names, nil
 }
 
 // progress prints a bar for each chapter, and what is next.

@@ -1,4 +1,5 @@
-// Command lint checks what no other linter knows: the lengths of lines and of chapters. It prints the chapters' lengths.
+// Command lint checks what no other linter knows: the lengths of lines and of chapters, and (shell.go) that each command
+// works on Linux and macOS. It prints the chapters' lengths.
 //
 // The length of a chapter is the number of its lines that are not blank, and neither comment nor import. Tests, generated
 // code, and folders inside the chapter's, which hold its types, do not count.
@@ -20,16 +21,15 @@ import (
 	"unicode/utf8"
 )
 
-// limits are the most lines that each chapter is allowed to have, so that it can be read in one sitting. Chapter 3 has 52
-// in files that are the same as chapter 2's; chapter 6 has 79 of chapter 4 and 5, the desired state of four objects, and 6
-// for the adoption of children that another owner has left.
+// limits are the most lines that each chapter is allowed to have, so that it can be read in one sitting. A file that an earlier
+// chapter has as well does not count: a reader knows it.
 var limits = map[string]int{
 	"01-listwatch":   300,
 	"02-informer":    300,
-	"03-lister":      344,
+	"03-lister":      300,
 	"04-workqueue":   400,
 	"05-controller":  500,
-	"06-crd-codegen": 826,
+	"06-crd-codegen": 700,
 }
 
 // maxColumns is the longest line, in which a tab counts as 4 columns.
@@ -37,10 +37,15 @@ const maxColumns = 140
 
 func main() {
 	lengths := map[string]int{}
+	known := map[string]bool{} // the texts of the files before; WalkDir goes through the chapters in their order
 	failed := false
 	complain := func(format string, args ...any) {
 		failed = true
 		fmt.Fprintf(os.Stderr, format+"\n", args...)
+	}
+	commands := &shell{functions: map[string]bool{}, complain: complain}
+	if err := checkShell(commands); err != nil {
+		complain("%v", err)
 	}
 	err := fs.WalkDir(os.DirFS("."), ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
@@ -60,6 +65,7 @@ func main() {
 		if err != nil || ast.IsGenerated(file) {
 			return err
 		}
+		commands.goFile(name, files, file)
 		quoted := quotedLines(files, file)
 		for number, line := range bytes.Split(source, []byte("\n")) {
 			if quoted[number+1] && strings.HasSuffix(name, "_test.go") {
@@ -70,8 +76,9 @@ func main() {
 				complain("%s:%d: a line of %d columns: %d are allowed", name, number+1, columns(line), maxColumns)
 			}
 		}
-		if !strings.HasSuffix(name, "_test.go") {
+		if !strings.HasSuffix(name, "_test.go") && !known[string(source)] {
 			lengths[path.Dir(name)] += codeLines(files, file, source)
+			known[string(source)] = true
 		}
 		return nil
 	})
@@ -79,7 +86,7 @@ func main() {
 		complain("%v", err)
 	}
 	for _, chapter := range slices.Sorted(maps.Keys(limits)) {
-		fmt.Printf("%-16s %4d lines of at most %d\n", chapter, lengths[chapter], limits[chapter])
+		fmt.Printf("%-16s %4d new lines of at most %d\n", chapter, lengths[chapter], limits[chapter])
 		if lengths[chapter] > limits[chapter] {
 			complain("%s has %d lines too many", chapter, lengths[chapter]-limits[chapter])
 		}

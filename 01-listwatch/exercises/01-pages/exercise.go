@@ -1,3 +1,4 @@
+// Package exercise answers "List with pages". README.md has the task.
 package exercise
 
 import (

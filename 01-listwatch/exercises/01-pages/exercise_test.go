@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"context"
@@ -9,38 +9,30 @@ import (
 
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
-	another "example.com/client-go-workbook/01-listwatch/exercises/01-pages/another"
-	asksforall "example.com/client-go-workbook/01-listwatch/exercises/01-pages/attempts/asks-for-all"
-	sameagain "example.com/client-go-workbook/01-listwatch/exercises/01-pages/attempts/asks-for-the-first-page-again"
-	ignores "example.com/client-go-workbook/01-listwatch/exercises/01-pages/attempts/ignores-the-error"
-	keepslast "example.com/client-go-workbook/01-listwatch/exercises/01-pages/attempts/keeps-the-last-page"
-	shadows "example.com/client-go-workbook/01-listwatch/exercises/01-pages/attempts/shadows-the-page"
-	stops "example.com/client-go-workbook/01-listwatch/exercises/01-pages/attempts/stops-at-a-short-page"
-	solution "example.com/client-go-workbook/01-listwatch/exercises/01-pages/solution"
-	starter "example.com/client-go-workbook/01-listwatch/exercises/01-pages/starter"
+	exercise "example.com/client-go-workbook/01-listwatch/exercises/01-pages"
+	answers "example.com/client-go-workbook/01-listwatch/exercises/answers/01-pages"
 	"example.com/client-go-workbook/01-listwatch/exercises/internal/follow"
 	"example.com/client-go-workbook/internal/grade"
 )
 
 type answer = func(ctx context.Context, pods typedcorev1.PodInterface, pageSize int64) ([]string, error)
 
-var exercise = grade.Exercise[answer]{
-	Learner:  PodNames,
-	Starter:  starter.PodNames,
-	Accepted: []answer{solution.PodNames, another.PodNames},
+var grader = grade.Exercise[answer]{
+	Learner:  exercise.PodNames,
+	Accepted: []answer{answers.PodNames, answers.LeavesThePagesToThePager},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "asks for all at once", Answer: asksforall.PodNames, Says: "a request without a limit"},
-		{Name: "asks for the first page again", Answer: sameagain.PodNames, Says: "requests 1 and 2 ask for the same page"},
-		{Name: "shadows the page", Answer: shadows.PodNames, Says: "requests 2 and 3 ask for the same page"},
-		{Name: "keeps the last page", Answer: keepslast.PodNames, Says: "names, the first is"},
-		{Name: "stops at a short page", Answer: stops.PodNames, Says: "begin again"},
-		{Name: "ignores the error of a page", Answer: ignores.PodNames, Says: "and no error"},
+		{Name: "asks for all at once", Answer: answers.AsksForAllAtOnce, Says: "a request without a limit"},
+		{Name: "asks for the first page again", Answer: answers.AsksForTheFirstPageAgain, Says: "requests 1 and 2 ask for the same page"},
+		{Name: "shadows the page", Answer: answers.ShadowsThePage, Says: "requests 2 and 3 ask for the same page"},
+		{Name: "keeps the last page", Answer: answers.KeepsTheLastPage, Says: "names, the first is"},
+		{Name: "stops at a short page", Answer: answers.StopsAtAShortPage, Says: "begin again"},
+		{Name: "ignores the error of a page", Answer: answers.IgnoresTheErrorOfAPage, Says: "and no error"},
 	},
 	Grade: gradePodNames,
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
-func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
+func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 
 func gradePodNames(t *grade.T, podNames answer) {
 	run := follow.New(t)

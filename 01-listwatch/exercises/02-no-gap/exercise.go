@@ -1,3 +1,4 @@
+// Package exercise answers "Watch from where the list ended". README.md has the task.
 package exercise
 
 import (

@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"context"
@@ -7,34 +7,29 @@ import (
 
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
-	another "example.com/client-go-workbook/01-listwatch/exercises/02-no-gap/another"
-	fromlast "example.com/client-go-workbook/01-listwatch/exercises/02-no-gap/attempts/from-the-last-pod"
-	fromzero "example.com/client-go-workbook/01-listwatch/exercises/02-no-gap/attempts/from-version-zero"
-	before "example.com/client-go-workbook/01-listwatch/exercises/02-no-gap/attempts/watches-before-the-list"
-	fromnow "example.com/client-go-workbook/01-listwatch/exercises/02-no-gap/attempts/watches-from-now"
-	solution "example.com/client-go-workbook/01-listwatch/exercises/02-no-gap/solution"
-	starter "example.com/client-go-workbook/01-listwatch/exercises/02-no-gap/starter"
+	exercise "example.com/client-go-workbook/01-listwatch/exercises/02-no-gap"
+	answers "example.com/client-go-workbook/01-listwatch/exercises/answers/02-no-gap"
 	"example.com/client-go-workbook/01-listwatch/exercises/internal/follow"
 	"example.com/client-go-workbook/internal/grade"
 )
 
 type answer = func(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error
 
-var exercise = grade.Exercise[answer]{
-	Learner:  ListAndWatch,
-	Starter:  starter.ListAndWatch,
-	Accepted: []answer{solution.ListAndWatch, another.ListAndWatch},
+var grader = grade.Exercise[answer]{
+	Learner:  exercise.ListAndWatch,
+	Accepted: []answer{answers.ListAndWatch, answers.ListsInPages},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "watches from no version", Answer: fromnow.ListAndWatch, Says: "seen      ADDED web-"},
-		{Name: "watches from version zero", Answer: fromzero.ListAndWatch, Says: "seen      ADDED web-"},
-		{Name: "watches from the version of the last pod", Answer: fromlast.ListAndWatch, Says: "seen      MODIFIED web-a"},
-		{Name: "watches before the list", Answer: before.ListAndWatch, Says: "seen      ADDED web-"},
+		{Name: "watches from no version", Answer: answers.WatchesFromNoVersion, Says: "seen      ADDED web-"},
+		{Name: "watches from version zero", Answer: answers.WatchesFromVersionZero, Says: "seen      ADDED web-"},
+		{Name: "watches from the version of the last pod", Answer: answers.WatchesFromTheVersionOfTheLastPod,
+			Says: "seen      MODIFIED web-a"},
+		{Name: "watches before the list", Answer: answers.WatchesBeforeTheList, Says: "seen      ADDED web-"},
 	},
 	Grade: gradeListAndWatch,
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
-func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
+func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 
 const look = `which version each request names: "The short request and the long one" in the chapter's README`
 

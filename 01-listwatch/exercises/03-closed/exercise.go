@@ -1,3 +1,4 @@
+// Package exercise answers "Go on when the watch ends". README.md has the task.
 package exercise
 
 import (

@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"context"
@@ -7,35 +7,29 @@ import (
 
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
-	another "example.com/client-go-workbook/01-listwatch/exercises/03-closed/another"
-	begins "example.com/client-go-workbook/01-listwatch/exercises/03-closed/attempts/begins-again-each-time"
-	ends "example.com/client-go-workbook/01-listwatch/exercises/03-closed/attempts/ends-with-the-first-watch"
-	lists "example.com/client-go-workbook/01-listwatch/exercises/03-closed/attempts/lists-again"
-	spins "example.com/client-go-workbook/01-listwatch/exercises/03-closed/attempts/spins-on-the-closed-channel"
-	solution "example.com/client-go-workbook/01-listwatch/exercises/03-closed/solution"
-	starter "example.com/client-go-workbook/01-listwatch/exercises/03-closed/starter"
+	exercise "example.com/client-go-workbook/01-listwatch/exercises/03-closed"
+	answers "example.com/client-go-workbook/01-listwatch/exercises/answers/03-closed"
 	"example.com/client-go-workbook/01-listwatch/exercises/internal/follow"
 	"example.com/client-go-workbook/internal/grade"
 )
 
 type answer = func(ctx context.Context, pods typedcorev1.PodInterface, resourceVersion string, report func(event, name string)) error
 
-var exercise = grade.Exercise[answer]{
-	Learner:  Follow,
-	Starter:  starter.Follow,
-	Accepted: []answer{solution.Follow, another.Follow},
+var grader = grade.Exercise[answer]{
+	Learner:  exercise.Follow,
+	Accepted: []answer{answers.Follow, answers.UsesARetryWatcher},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "ends with the first watch", Answer: ends.Follow, Says: "returned the error: the watch was closed"},
-		{Name: "spins on the closed channel", Answer: spins.Follow, Says: "seen      none"},
-		{Name: "begins again each time", Answer: begins.Follow, Says: "seen      ADDED web-a"},
-		{Name: "lists again and misses the gap", Answer: lists.Follow, Says: "seen      ADDED web-d"},
+		{Name: "ends with the first watch", Answer: answers.EndsWithTheFirstWatch, Says: "returned the error: the watch was closed"},
+		{Name: "spins on the closed channel", Answer: answers.SpinsOnTheClosedChannel, Says: "seen      none"},
+		{Name: "begins again each time", Answer: answers.BeginsAgainEachTime, Says: "seen      ADDED web-a"},
+		{Name: "lists again and misses the gap", Answer: answers.ListsAgainAndMissesTheGap, Says: "seen      ADDED web-d"},
 	},
 	Timeout: 10 * time.Second, // an answer that never opens the next watch shows nothing but silence
 	Grade:   gradeFollow,
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
-func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
+func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 
 const look = `which version the next watch needs: "The watch ends" in the chapter's README`
 

@@ -1,3 +1,4 @@
+// Package exercise answers "Use bookmarks". README.md has the task.
 package exercise
 
 import (

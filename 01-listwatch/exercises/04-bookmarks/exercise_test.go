@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"context"
@@ -8,34 +8,28 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
-	another "example.com/client-go-workbook/01-listwatch/exercises/04-bookmarks/another"
-	once "example.com/client-go-workbook/01-listwatch/exercises/04-bookmarks/attempts/asks-once"
-	never "example.com/client-go-workbook/01-listwatch/exercises/04-bookmarks/attempts/does-not-ask"
-	ignores "example.com/client-go-workbook/01-listwatch/exercises/04-bookmarks/attempts/ignores-the-version"
-	reports "example.com/client-go-workbook/01-listwatch/exercises/04-bookmarks/attempts/reports-them"
-	solution "example.com/client-go-workbook/01-listwatch/exercises/04-bookmarks/solution"
-	starter "example.com/client-go-workbook/01-listwatch/exercises/04-bookmarks/starter"
+	exercise "example.com/client-go-workbook/01-listwatch/exercises/04-bookmarks"
+	answers "example.com/client-go-workbook/01-listwatch/exercises/answers/04-bookmarks"
 	"example.com/client-go-workbook/01-listwatch/exercises/internal/follow"
 	"example.com/client-go-workbook/internal/grade"
 )
 
 type answer = func(ctx context.Context, pods typedcorev1.PodInterface, resourceVersion string, report func(event, name string)) error
 
-var exercise = grade.Exercise[answer]{
-	Learner:  Follow,
-	Starter:  starter.Follow,
-	Accepted: []answer{solution.Follow, another.Follow},
+var grader = grade.Exercise[answer]{
+	Learner:  exercise.Follow,
+	Accepted: []answer{answers.Follow, answers.HasOneLoop},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "does not ask for bookmarks", Answer: never.Follow, Says: "AllowWatchBookmarks"},
-		{Name: "ignores the version of a bookmark", Answer: ignores.Follow, Says: "too old resource version"},
-		{Name: "reports bookmarks", Answer: reports.Follow, Says: "BOOKMARK"},
-		{Name: "asks for bookmarks once", Answer: once.Follow, Says: "AllowWatchBookmarks"},
+		{Name: "does not ask for bookmarks", Answer: answers.DoesNotAskForBookmarks, Says: "AllowWatchBookmarks"},
+		{Name: "ignores the version of a bookmark", Answer: answers.IgnoresTheVersionOfABookmark, Says: "too old resource version"},
+		{Name: "reports bookmarks", Answer: answers.ReportsBookmarks, Says: "BOOKMARK"},
+		{Name: "asks for bookmarks once", Answer: answers.AsksForBookmarksOnce, Says: "AllowWatchBookmarks"},
 	},
 	Grade: gradeFollow,
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
-func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
+func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 
 func gradeFollow(t *grade.T, learners answer) {
 	run := follow.New(t)

@@ -1,3 +1,4 @@
+// Package exercise answers "List again after 410". README.md has the task.
 package exercise
 
 import (

@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"context"
@@ -8,15 +8,8 @@ import (
 
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
-	another "example.com/client-go-workbook/01-listwatch/exercises/05-expired/another"
-	asks "example.com/client-go-workbook/01-listwatch/exercises/05-expired/attempts/asks-the-same-again"
-	names "example.com/client-go-workbook/01-listwatch/exercises/05-expired/attempts/compares-names"
-	deletions "example.com/client-go-workbook/01-listwatch/exercises/05-expired/attempts/forgets-the-deletions"
-	watched "example.com/client-go-workbook/01-listwatch/exercises/05-expired/attempts/forgets-what-the-watch-brought"
-	gone "example.com/client-go-workbook/01-listwatch/exercises/05-expired/attempts/looks-for-gone-only"
-	all "example.com/client-go-workbook/01-listwatch/exercises/05-expired/attempts/reports-all-again"
-	solution "example.com/client-go-workbook/01-listwatch/exercises/05-expired/solution"
-	starter "example.com/client-go-workbook/01-listwatch/exercises/05-expired/starter"
+	exercise "example.com/client-go-workbook/01-listwatch/exercises/05-expired"
+	answers "example.com/client-go-workbook/01-listwatch/exercises/answers/05-expired"
 	"example.com/client-go-workbook/01-listwatch/exercises/internal/follow"
 	"example.com/client-go-workbook/internal/grade"
 	"example.com/client-go-workbook/internal/scripted"
@@ -24,23 +17,22 @@ import (
 
 type answer = func(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error
 
-var exercise = grade.Exercise[answer]{
-	Learner:  Mirror,
-	Starter:  starter.Mirror,
-	Accepted: []answer{solution.Mirror, another.Mirror},
+var grader = grade.Exercise[answer]{
+	Learner:  exercise.Mirror,
+	Accepted: []answer{answers.Mirror, answers.RunsAnInformer},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "asks for the same version again", Answer: asks.Mirror, Says: "requests for version"},
-		{Name: "looks for Gone only", Answer: gone.Mirror, Says: "its reason is Expired"},
-		{Name: "compares the names", Answer: names.Mirror, Says: "MODIFIED web-d"},
-		{Name: "forgets the deletions", Answer: deletions.Mirror, Says: "MODIFIED web-d"},
-		{Name: "forgets what the watch brought", Answer: watched.Mirror, Says: "DELETED web-f"},
-		{Name: "reports all again", Answer: all.Mirror, Says: "seen      ADDED web-a"},
+		{Name: "asks for the same version again", Answer: answers.AsksForTheSameVersionAgain, Says: "requests for version"},
+		{Name: "looks for Gone only", Answer: answers.LooksForGoneOnly, Says: "its reason is Expired"},
+		{Name: "compares the names", Answer: answers.ComparesTheNames, Says: "MODIFIED web-d"},
+		{Name: "forgets the deletions", Answer: answers.ForgetsTheDeletions, Says: "MODIFIED web-d"},
+		{Name: "forgets what the watch brought", Answer: answers.ForgetsWhatTheWatchBrought, Says: "DELETED web-f"},
+		{Name: "reports all again", Answer: answers.ReportsAllAgain, Says: "seen      ADDED web-a"},
 	},
 	Grade: gradeMirror,
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
-func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
+func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 
 const (
 	lookCore    = `"The core" in the chapter's README`

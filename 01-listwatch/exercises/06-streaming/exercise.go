@@ -1,3 +1,4 @@
+// Package exercise answers "A list that streams". README.md has the task.
 package exercise
 
 import (

@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"context"
@@ -14,40 +14,31 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
-	another "example.com/client-go-workbook/01-listwatch/exercises/06-streaming/another"
-	leaves "example.com/client-go-workbook/01-listwatch/exercises/06-streaming/attempts/leaves-the-watch-open"
-	lists "example.com/client-go-workbook/01-listwatch/exercises/06-streaming/attempts/lists"
-	podversion "example.com/client-go-workbook/01-listwatch/exercises/06-streaming/attempts/returns-the-version-of-a-pod"
-	silence "example.com/client-go-workbook/01-listwatch/exercises/06-streaming/attempts/takes-silence-for-the-end"
-	waits "example.com/client-go-workbook/01-listwatch/exercises/06-streaming/attempts/waits-for-the-end-of-the-channel"
-	nobookmarks "example.com/client-go-workbook/01-listwatch/exercises/06-streaming/attempts/without-bookmarks"
-	nomatch "example.com/client-go-workbook/01-listwatch/exercises/06-streaming/attempts/without-the-match"
-	solution "example.com/client-go-workbook/01-listwatch/exercises/06-streaming/solution"
-	starter "example.com/client-go-workbook/01-listwatch/exercises/06-streaming/starter"
+	exercise "example.com/client-go-workbook/01-listwatch/exercises/06-streaming"
+	answers "example.com/client-go-workbook/01-listwatch/exercises/answers/06-streaming"
 	"example.com/client-go-workbook/01-listwatch/exercises/internal/follow"
 	"example.com/client-go-workbook/internal/grade"
 )
 
 type answer = func(ctx context.Context, pods typedcorev1.PodInterface) (names []string, resourceVersion string, err error)
 
-var exercise = grade.Exercise[answer]{
-	Learner:  PodNames,
-	Starter:  starter.PodNames,
-	Accepted: []answer{solution.PodNames, another.PodNames},
+var grader = grade.Exercise[answer]{
+	Learner:  exercise.PodNames,
+	Accepted: []answer{answers.PodNames, answers.EndsItsWatchByAContext},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "lists", Answer: lists.PodNames, Says: "a List"},
-		{Name: "waits for the end of the channel", Answer: waits.PodNames, Says: "still waits"},
-		{Name: "takes silence for the end", Answer: silence.PodNames, Says: "names"},
-		{Name: "does not ask for bookmarks", Answer: nobookmarks.PodNames, Says: "has not asked for bookmarks"},
-		{Name: "does not set the match", Answer: nomatch.PodNames, Says: "sendInitialEvents requires"},
-		{Name: "returns the version of a pod", Answer: podversion.PodNames, Says: "version"},
-		{Name: "leaves the watch open", Answer: leaves.PodNames, Says: "still open"},
+		{Name: "sends a List", Answer: answers.SendsAList, Says: "a List"},
+		{Name: "waits for the end of the channel", Answer: answers.WaitsForTheEndOfTheChannel, Says: "still waits"},
+		{Name: "takes silence for the end", Answer: answers.TakesSilenceForTheEnd, Says: "names"},
+		{Name: "does not ask for bookmarks", Answer: answers.DoesNotAskForBookmarks, Says: "has not asked for bookmarks"},
+		{Name: "does not set the match", Answer: answers.DoesNotSetTheMatch, Says: "sendInitialEvents requires"},
+		{Name: "returns the version of a pod", Answer: answers.ReturnsTheVersionOfAPod, Says: "version"},
+		{Name: "leaves the watch open", Answer: answers.LeavesTheWatchOpen, Says: "still open"},
 	},
 	Grade: func(t *grade.T, podNames answer) { t.Bubble(func(t *grade.T) { gradePodNames(t, podNames) }) },
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
-func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
+func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 
 const look = `"A streaming list" in the chapter's README`
 

@@ -1,3 +1,4 @@
+// Package exercise answers "Notice a silent connection". README.md has the task.
 package exercise
 
 import (

@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"context"
@@ -10,14 +10,8 @@ import (
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
-	another "example.com/client-go-workbook/01-listwatch/exercises/07-silence/another"
-	deadline "example.com/client-go-workbook/01-listwatch/exercises/07-silence/attempts/gives-reads-a-deadline"
-	duration "example.com/client-go-workbook/01-listwatch/exercises/07-silence/attempts/sets-a-duration"
-	idle "example.com/client-go-workbook/01-listwatch/exercises/07-silence/attempts/sets-the-idle-time-only"
-	timeout "example.com/client-go-workbook/01-listwatch/exercises/07-silence/attempts/sets-the-timeout"
-	late "example.com/client-go-workbook/01-listwatch/exercises/07-silence/attempts/sets-them-too-late"
-	solution "example.com/client-go-workbook/01-listwatch/exercises/07-silence/solution"
-	starter "example.com/client-go-workbook/01-listwatch/exercises/07-silence/starter"
+	exercise "example.com/client-go-workbook/01-listwatch/exercises/07-silence"
+	answers "example.com/client-go-workbook/01-listwatch/exercises/answers/07-silence"
 	"example.com/client-go-workbook/01-listwatch/exercises/internal/follow"
 	"example.com/client-go-workbook/internal/grade"
 	"example.com/client-go-workbook/internal/scripted"
@@ -25,22 +19,21 @@ import (
 
 type answer = func(config *rest.Config, silence time.Duration) (typedcorev1.PodsGetter, error)
 
-var exercise = grade.Exercise[answer]{
-	Learner:  NewPods,
-	Starter:  starter.NewPods,
-	Accepted: []answer{solution.NewPods, another.NewPods},
+var grader = grade.Exercise[answer]{
+	Learner:  exercise.NewPods,
+	Accepted: []answer{answers.NewPods, answers.BuildsATransportOfItsOwn},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "sets the timeout of the client", Answer: timeout.NewPods, Says: "although the connection works"},
-		{Name: "gives reads a deadline", Answer: deadline.NewPods, Says: "although the connection works"},
-		{Name: "sets the idle time only", Answer: idle.NewPods, Says: "it ended after"},
-		{Name: "sets the times after the client", Answer: late.NewPods, Says: "it ended after 45s"},
-		{Name: "sets a duration instead of seconds", Answer: duration.NewPods, Says: "it ended after 45s"},
+		{Name: "sets the timeout of the client", Answer: answers.SetsTheTimeoutOfTheClient, Says: "although the connection works"},
+		{Name: "gives reads a deadline", Answer: answers.GivesReadsADeadline, Says: "although the connection works"},
+		{Name: "sets the idle time only", Answer: answers.SetsTheIdleTimeOnly, Says: "it ended after"},
+		{Name: "sets the times after the client", Answer: answers.SetsTheTimesAfterTheClient, Says: "it ended after 45s"},
+		{Name: "sets a duration instead of seconds", Answer: answers.SetsADurationInsteadOfSeconds, Says: "it ended after 45s"},
 	},
 	Grade: func(t *grade.T, newPods answer) { t.Bubble(func(t *grade.T) { gradeNewPods(t, newPods) }) },
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
-func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
+func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 
 const look = `"A silent connection" in the chapter's README`
 

@@ -1,4 +1,4 @@
-// Package exercise is about the informer that several handlers share.
+// Package exercise answers "Three handlers, one watch". README.md has the task.
 package exercise
 
 import (

@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"context"
@@ -13,28 +13,23 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
-	another "example.com/client-go-workbook/02-informer/exercises/01-one-watch/another"
-	chained "example.com/client-go-workbook/02-informer/exercises/01-one-watch/attempts/chained"
-	informereach "example.com/client-go-workbook/02-informer/exercises/01-one-watch/attempts/informereach"
-	noshutdown "example.com/client-go-workbook/02-informer/exercises/01-one-watch/attempts/noshutdown"
-	startedfirst "example.com/client-go-workbook/02-informer/exercises/01-one-watch/attempts/startedfirst"
-	solution "example.com/client-go-workbook/02-informer/exercises/01-one-watch/solution"
-	starter "example.com/client-go-workbook/02-informer/exercises/01-one-watch/starter"
+	exercise "example.com/client-go-workbook/02-informer/exercises/01-one-watch"
+	answers "example.com/client-go-workbook/02-informer/exercises/answers/01-one-watch"
 	"example.com/client-go-workbook/internal/grade"
 	"example.com/client-go-workbook/internal/scripted"
 )
 
 type answer = func(context.Context, kubernetes.Interface, ...cache.ResourceEventHandler) error
 
-var exercise = grade.Exercise[answer]{
-	Learner:  Run,
-	Starter:  starter.Run,
-	Accepted: []answer{solution.Run, another.Run},
+var grader = grade.Exercise[answer]{
+	Learner:  exercise.Run,
+	Accepted: []answer{answers.Run, answers.RunsOneInformerWithoutAFactory},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "an informer for each handler", Answer: informereach.Run, Says: "watches\n"},
-		{Name: "one handler calls the others", Answer: chained.Run, Says: "called for none of"},
-		{Name: "does not wait for the handlers", Answer: noshutdown.Run, Says: "Run had returned, but a handler was still running"},
-		{Name: "starts before the informer exists", Answer: startedfirst.Run, Says: "no watch"},
+		{Name: "makes an informer for each handler", Answer: answers.MakesAnInformerForEachHandler, Says: "watches\n"},
+		{Name: "calls the handlers one after the other", Answer: answers.CallsTheHandlersOneAfterTheOther, Says: "called for none of"},
+		{Name: "does not wait for the handlers", Answer: answers.DoesNotWaitForTheHandlers,
+			Says: "Run had returned, but a handler was still running"},
+		{Name: "starts before the informer exists", Answer: answers.StartsBeforeTheInformerExists, Says: "no watch"},
 	},
 	Grade: func(t *grade.T, run answer) { t.Bubble(func(t *grade.T) { gradeRun(t, run) }) },
 }
@@ -139,5 +134,5 @@ func (h *slowHandler) OnAdd(any, bool) {
 	h.calls.Add(1)
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
-func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
+func TestGrader(t *testing.T)   { grader.TestGrader(t) }

@@ -1,4 +1,4 @@
-// Package exercise is about the two things that one can wait for: the store and the handler.
+// Package exercise answers "Wait for your handler". README.md has the task.
 package exercise
 
 import (

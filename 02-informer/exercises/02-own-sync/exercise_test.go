@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"context"
@@ -12,26 +12,21 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/tools/cache"
 
-	another "example.com/client-go-workbook/02-informer/exercises/02-own-sync/another"
-	ignoresctx "example.com/client-go-workbook/02-informer/exercises/02-own-sync/attempts/ignoresctx"
-	informeronly "example.com/client-go-workbook/02-informer/exercises/02-own-sync/attempts/informeronly"
-	sleeps "example.com/client-go-workbook/02-informer/exercises/02-own-sync/attempts/sleeps"
-	solution "example.com/client-go-workbook/02-informer/exercises/02-own-sync/solution"
-	starter "example.com/client-go-workbook/02-informer/exercises/02-own-sync/starter"
+	exercise "example.com/client-go-workbook/02-informer/exercises/02-own-sync"
+	answers "example.com/client-go-workbook/02-informer/exercises/answers/02-own-sync"
 	"example.com/client-go-workbook/internal/grade"
 	"example.com/client-go-workbook/internal/scripted"
 )
 
 type answer = func(context.Context, cache.TypedSharedIndexInformer[*corev1.Pod], func(*corev1.Pod)) error
 
-var exercise = grade.Exercise[answer]{
-	Learner:  Load,
-	Starter:  starter.Load,
-	Accepted: []answer{solution.Load, another.Load},
+var grader = grade.Exercise[answer]{
+	Learner:  exercise.Load,
+	Accepted: []answer{answers.Load, answers.Polls},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "waits for the informer", Answer: informeronly.Load, Says: "when Load returned"},
-		{Name: "sleeps", Answer: sleeps.Load, Says: "1 of them when Load returned"},
-		{Name: "ignores that ctx has ended", Answer: ignoresctx.Load, Says: "Load returned nil"},
+		{Name: "waits for the informer", Answer: answers.WaitsForTheInformer, Says: "when Load returned"},
+		{Name: "sleeps", Answer: answers.Sleeps, Says: "1 of them when Load returned"},
+		{Name: "ignores that ctx has ended", Answer: answers.IgnoresThatCtxHasEnded, Says: "Load returned nil"},
 	},
 	Grade: func(t *grade.T, load answer) { t.Bubble(func(t *grade.T) { gradeLoad(t, load) }) },
 }
@@ -93,5 +88,5 @@ func newPod(number int) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: fmt.Sprintf("web-%d", number)}}
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
-func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
+func TestGrader(t *testing.T)   { grader.TestGrader(t) }

@@ -1,4 +1,4 @@
-// Package exercise is about the two forms in which a handler gets a deletion.
+// Package exercise answers "A deletion that was missed". README.md has the task.
 package exercise
 
 import (

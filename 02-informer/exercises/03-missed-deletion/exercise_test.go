@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"fmt"
@@ -12,13 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/tools/cache"
 
-	another "example.com/client-go-workbook/02-informer/exercises/03-missed-deletion/another"
-	asserts "example.com/client-go-workbook/02-informer/exercises/03-missed-deletion/attempts/asserts"
-	pointer "example.com/client-go-workbook/02-informer/exercises/03-missed-deletion/attempts/pointer"
-	skips "example.com/client-go-workbook/02-informer/exercises/03-missed-deletion/attempts/skips"
-	stale "example.com/client-go-workbook/02-informer/exercises/03-missed-deletion/attempts/stale"
-	solution "example.com/client-go-workbook/02-informer/exercises/03-missed-deletion/solution"
-	starter "example.com/client-go-workbook/02-informer/exercises/03-missed-deletion/starter"
+	exercise "example.com/client-go-workbook/02-informer/exercises/03-missed-deletion"
+	answers "example.com/client-go-workbook/02-informer/exercises/answers/03-missed-deletion"
 	"example.com/client-go-workbook/internal/grade"
 	"example.com/client-go-workbook/internal/scripted"
 	"example.com/client-go-workbook/internal/testkit"
@@ -26,15 +21,14 @@ import (
 
 type answer = func(cache.TypedSharedIndexInformer[*corev1.Pod], io.Writer) error
 
-var exercise = grade.Exercise[answer]{
-	Learner:  PrintDeletions,
-	Starter:  starter.PrintDeletions,
-	Accepted: []answer{solution.PrintDeletions, another.PrintDeletions},
+var grader = grade.Exercise[answer]{
+	Learner:  exercise.PrintDeletions,
+	Accepted: []answer{answers.PrintDeletions, answers.HasAnUntypedHandler},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "asserts a pod", Answer: asserts.PrintDeletions, Says: "cache.DeletedFinalStateUnknown, not *v1.Pod (exercise.go:15)"},
-		{Name: "skips what is not a pod", Answer: skips.PrintDeletions, Says: "no line"},
-		{Name: "expects a pointer to the tombstone", Answer: pointer.PrintDeletions, Says: "no line"},
-		{Name: "prints the phase from before the gap", Answer: stale.PrintDeletions, Says: "phase unknown\""},
+		{Name: "asserts a pod", Answer: answers.AssertsAPod, Says: "cache.DeletedFinalStateUnknown, not *v1.Pod (mistakes.go:"},
+		{Name: "skips what is not a pod", Answer: answers.SkipsWhatIsNotAPod, Says: "no line"},
+		{Name: "expects a pointer to the tombstone", Answer: answers.ExpectsAPointerToTheTombstone, Says: "no line"},
+		{Name: "prints the phase from before the gap", Answer: answers.PrintsThePhaseFromBeforeTheGap, Says: "phase unknown\""},
 	},
 	Grade: func(t *grade.T, printDeletions answer) {
 		t.Bubble(func(t *grade.T) { gradeDeletions(t, printDeletions) })
@@ -97,5 +91,5 @@ func newPod(name string, number int) *corev1.Pod {
 	}
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
-func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
+func TestGrader(t *testing.T)   { grader.TestGrader(t) }

@@ -1,4 +1,4 @@
-// Package exercise is about the options that a factory adds to its requests.
+// Package exercise answers "Only the pods of one node". README.md has the task.
 package exercise
 
 import (

@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"context"
@@ -15,28 +15,23 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
-	another "example.com/client-go-workbook/02-informer/exercises/04-selected/another"
-	labelasfield "example.com/client-go-workbook/02-informer/exercises/04-selected/attempts/labelasfield"
-	nodeaslabel "example.com/client-go-workbook/02-informer/exercises/04-selected/attempts/nodeaslabel"
-	overwrites "example.com/client-go-workbook/02-informer/exercises/04-selected/attempts/overwrites"
-	twooptions "example.com/client-go-workbook/02-informer/exercises/04-selected/attempts/twooptions"
-	solution "example.com/client-go-workbook/02-informer/exercises/04-selected/solution"
-	starter "example.com/client-go-workbook/02-informer/exercises/04-selected/starter"
+	exercise "example.com/client-go-workbook/02-informer/exercises/04-selected"
+	answers "example.com/client-go-workbook/02-informer/exercises/answers/04-selected"
 	"example.com/client-go-workbook/internal/grade"
 	"example.com/client-go-workbook/internal/scripted"
 )
 
 type answer = func(clientset kubernetes.Interface, namespace, app, node string) informers.SharedInformerFactory
 
-var exercise = grade.Exercise[answer]{
-	Learner:  NewFactory,
-	Starter:  starter.NewFactory,
-	Accepted: []answer{solution.NewFactory, another.NewFactory},
+var grader = grade.Exercise[answer]{
+	Learner:  exercise.NewFactory,
+	Accepted: []answer{answers.NewFactory, answers.CombinesSmallTweaks},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "sets the option twice", Answer: twooptions.NewFactory, Says: "other-app"},
-		{Name: "overwrites the reflector's options", Answer: overwrites.NewFactory, Says: "with fieldSelector, labelSelector, watch"},
-		{Name: "selects the node by a label", Answer: nodeaslabel.NewFactory, Says: "the store has no pods"},
-		{Name: "selects the label by a field", Answer: labelasfield.NewFactory, Says: "metadata.labels.app"},
+		{Name: "sets the option twice", Answer: answers.SetsTheOptionTwice, Says: "other-app"},
+		{Name: "overwrites the reflector's options", Answer: answers.OverwritesTheReflectorsOptions,
+			Says: "with fieldSelector, labelSelector, watch"},
+		{Name: "selects the node by a label", Answer: answers.SelectsTheNodeByALabel, Says: "the store has no pods"},
+		{Name: "selects the label by a field", Answer: answers.SelectsTheLabelByAField, Says: "metadata.labels.app"},
 	},
 	Grade: func(t *grade.T, newFactory answer) { t.Bubble(func(t *grade.T) { gradeFactory(t, newFactory) }) },
 }
@@ -142,5 +137,5 @@ func expectPods(t *grade.T, server *scripted.Server, informer cache.SharedInform
 	t.Reject(fmt.Sprintf("%s, the store has %s", when, strings.Join(expected, ", ")), has, look)
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
-func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
+func TestGrader(t *testing.T)   { grader.TestGrader(t) }

@@ -1,4 +1,4 @@
-// Package exercise is about the three reasons for an update.
+// Package exercise answers "A change, a resync or a relist?". README.md has the task.
 package exercise
 
 import (

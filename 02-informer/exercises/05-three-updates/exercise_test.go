@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"fmt"
@@ -14,12 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/tools/cache"
 
-	another "example.com/client-go-workbook/02-informer/exercises/05-three-updates/another"
-	bygeneration "example.com/client-go-workbook/02-informer/exercises/05-three-updates/attempts/bygeneration"
-	byversion "example.com/client-go-workbook/02-informer/exercises/05-three-updates/attempts/byversion"
-	lastversion "example.com/client-go-workbook/02-informer/exercises/05-three-updates/attempts/lastversion"
-	solution "example.com/client-go-workbook/02-informer/exercises/05-three-updates/solution"
-	starter "example.com/client-go-workbook/02-informer/exercises/05-three-updates/starter"
+	exercise "example.com/client-go-workbook/02-informer/exercises/05-three-updates"
+	answers "example.com/client-go-workbook/02-informer/exercises/answers/05-three-updates"
 	"example.com/client-go-workbook/internal/grade"
 	"example.com/client-go-workbook/internal/scripted"
 	"example.com/client-go-workbook/internal/testkit"
@@ -27,14 +23,13 @@ import (
 
 type answer = func(cache.TypedSharedIndexInformer[*corev1.Pod], io.Writer) error
 
-var exercise = grade.Exercise[answer]{
-	Learner:  PrintUpdates,
-	Starter:  starter.PrintUpdates,
-	Accepted: []answer{solution.PrintUpdates, another.PrintUpdates},
+var grader = grade.Exercise[answer]{
+	Learner:  exercise.PrintUpdates,
+	Accepted: []answer{answers.PrintUpdates, answers.ImplementsTheInterface},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "compares versions only", Answer: byversion.PrintUpdates, Says: "seen      changed shop/web-0, resync"},
-		{Name: "compares generations", Answer: bygeneration.PrintUpdates, Says: "after a change of its labels"},
-		{Name: "compares the informer's last version", Answer: lastversion.PrintUpdates, Says: "after a relist"},
+		{Name: "compares versions only", Answer: answers.ComparesVersionsOnly, Says: "seen      changed shop/web-0, resync"},
+		{Name: "compares generations", Answer: answers.ComparesGenerations, Says: "after a change of its labels"},
+		{Name: "compares the informer's last version", Answer: answers.ComparesTheInformersLastVersion, Says: "after a relist"},
 	},
 	Grade: func(t *grade.T, printUpdates answer) { t.Bubble(func(t *grade.T) { gradeUpdates(t, printUpdates) }) },
 }
@@ -108,5 +103,5 @@ func list(lines []string) string {
 	return strings.Join(lines, ", ")
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
-func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
+func TestGrader(t *testing.T)   { grader.TestGrader(t) }

@@ -1,4 +1,4 @@
-// Package exercise is about the identity of an object: its UID, not its name.
+// Package exercise answers "The same name, another pod". README.md has the task.
 package exercise
 
 import (

@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"fmt"
@@ -13,12 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/tools/cache"
 
-	another "example.com/client-go-workbook/02-informer/exercises/06-same-name/another"
-	bycreation "example.com/client-go-workbook/02-informer/exercises/06-same-name/attempts/bycreation"
-	everychange "example.com/client-go-workbook/02-informer/exercises/06-same-name/attempts/everychange"
-	newonly "example.com/client-go-workbook/02-informer/exercises/06-same-name/attempts/newonly"
-	solution "example.com/client-go-workbook/02-informer/exercises/06-same-name/solution"
-	starter "example.com/client-go-workbook/02-informer/exercises/06-same-name/starter"
+	exercise "example.com/client-go-workbook/02-informer/exercises/06-same-name"
+	answers "example.com/client-go-workbook/02-informer/exercises/answers/06-same-name"
 	"example.com/client-go-workbook/internal/grade"
 	"example.com/client-go-workbook/internal/scripted"
 	"example.com/client-go-workbook/internal/testkit"
@@ -26,14 +22,13 @@ import (
 
 type answer = func(cache.TypedSharedIndexInformer[*corev1.Pod], io.Writer) error
 
-var exercise = grade.Exercise[answer]{
-	Learner:  Track,
-	Starter:  starter.Track,
-	Accepted: []answer{solution.Track, another.Track},
+var grader = grade.Exercise[answer]{
+	Learner:  exercise.Track,
+	Accepted: []answer{answers.Track, answers.RemembersWhatIsOpen},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "closes at every change", Answer: everychange.Track, Says: "after a change of its labels"},
-		{Name: "compares creation timestamps", Answer: bycreation.Track, Says: "within a second of its creation"},
-		{Name: "opens without closing", Answer: newonly.Track, Says: "is still open"},
+		{Name: "closes at every change", Answer: answers.ClosesAtEveryChange, Says: "after a change of its labels"},
+		{Name: "compares creation timestamps", Answer: answers.ComparesCreationTimestamps, Says: "within a second of its creation"},
+		{Name: "opens without closing", Answer: answers.OpensWithoutClosing, Says: "is still open"},
 	},
 	Grade: func(t *grade.T, track answer) { t.Bubble(func(t *grade.T) { gradeTrack(t, track) }) },
 }
@@ -151,5 +146,5 @@ func (c *checker) check(t *grade.T, when string) {
 
 func stillOpen(uid string) string { return fmt.Sprintf("UID %.8s... is still open", uid) }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
-func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
+func TestGrader(t *testing.T)   { grader.TestGrader(t) }

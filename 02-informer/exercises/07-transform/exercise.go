@@ -1,4 +1,4 @@
-// Package exercise is about transforms, which change an object before the informer stores it.
+// Package exercise answers "A transform that is called twice". README.md has the task.
 package exercise
 
 import (

@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"crypto/sha256"
@@ -14,28 +14,22 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
 
-	another "example.com/client-go-workbook/02-informer/exercises/07-transform/another"
-	asserts "example.com/client-go-workbook/02-informer/exercises/07-transform/attempts/asserts"
-	fails "example.com/client-go-workbook/02-informer/exercises/07-transform/attempts/fails"
-	hashesagain "example.com/client-go-workbook/02-informer/exercises/07-transform/attempts/hashesagain"
-	trustsannotation "example.com/client-go-workbook/02-informer/exercises/07-transform/attempts/trustsannotation"
-	solution "example.com/client-go-workbook/02-informer/exercises/07-transform/solution"
-	starter "example.com/client-go-workbook/02-informer/exercises/07-transform/starter"
+	exercise "example.com/client-go-workbook/02-informer/exercises/07-transform"
+	answers "example.com/client-go-workbook/02-informer/exercises/answers/07-transform"
 	"example.com/client-go-workbook/internal/grade"
 	"example.com/client-go-workbook/internal/scripted"
 )
 
 type answer = func(any) (any, error)
 
-var exercise = grade.Exercise[answer]{
-	Learner:  Shrink,
-	Starter:  starter.Shrink,
-	Accepted: []answer{solution.Shrink, another.Shrink},
+var grader = grade.Exercise[answer]{
+	Learner:  exercise.Shrink,
+	Accepted: []answer{answers.Shrink, answers.ReturnsANewObject},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "trusts the annotation", Answer: trustsannotation.Shrink, Says: "it still has the data"},
-		{Name: "asserts a Secret", Answer: asserts.Shrink, Says: "*v1.ConfigMap, not *v1.Secret (exercise.go:13)"},
-		{Name: "fails for other types", Answer: fails.Shrink, Says: "it is not in the store"},
-		{Name: "computes the checksum again", Answer: hashesagain.Shrink, Says: "the checksum of no data"},
+		{Name: "trusts the annotation", Answer: answers.TrustsTheAnnotation, Says: "it still has the data"},
+		{Name: "asserts a Secret", Answer: answers.AssertsASecret, Says: "*v1.ConfigMap, not *v1.Secret (mistakes.go:"},
+		{Name: "fails for other types", Answer: answers.FailsForOtherTypes, Says: "it is not in the store"},
+		{Name: "computes the checksum again", Answer: answers.ComputesTheChecksumAgain, Says: "the checksum of no data"},
 	},
 	Grade: func(t *grade.T, shrink answer) { t.Bubble(func(t *grade.T) { gradeShrink(t, shrink) }) },
 }
@@ -133,5 +127,5 @@ func checksum(data map[string][]byte) string {
 	return fmt.Sprintf("%x", sha256.Sum256(text))
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
-func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
+func TestGrader(t *testing.T)   { grader.TestGrader(t) }

@@ -1,4 +1,4 @@
-// Package exercise is about the end of a handler whose informer goes on.
+// Package exercise answers "Remove a handler". README.md has the task.
 package exercise
 
 import (

@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"bytes"
@@ -18,30 +18,23 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/tools/cache"
 
-	another "example.com/client-go-workbook/02-informer/exercises/08-remove-handler/another"
-	checksctx "example.com/client-go-workbook/02-informer/exercises/08-remove-handler/attempts/checksctx"
-	fromhandler "example.com/client-go-workbook/02-informer/exercises/08-remove-handler/attempts/fromhandler"
-	removesonly "example.com/client-go-workbook/02-informer/exercises/08-remove-handler/attempts/removesonly"
-	silenced "example.com/client-go-workbook/02-informer/exercises/08-remove-handler/attempts/silenced"
-	stays "example.com/client-go-workbook/02-informer/exercises/08-remove-handler/attempts/stays"
-	solution "example.com/client-go-workbook/02-informer/exercises/08-remove-handler/solution"
-	starter "example.com/client-go-workbook/02-informer/exercises/08-remove-handler/starter"
+	exercise "example.com/client-go-workbook/02-informer/exercises/08-remove-handler"
+	answers "example.com/client-go-workbook/02-informer/exercises/answers/08-remove-handler"
 	"example.com/client-go-workbook/internal/grade"
 	"example.com/client-go-workbook/internal/scripted"
 )
 
 type answer = func(context.Context, cache.TypedSharedIndexInformer[*corev1.Pod], io.Writer) error
 
-var exercise = grade.Exercise[answer]{
-	Learner:  Follow,
-	Starter:  starter.Follow,
-	Accepted: []answer{solution.Follow, another.Follow},
+var grader = grade.Exercise[answer]{
+	Learner:  exercise.Follow,
+	Accepted: []answer{answers.Follow, answers.SilencesItsHandlerFirst},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "waits for the sync", Answer: stays.Follow, Says: "1 more"},
-		{Name: "removes without a wait", Answer: removesonly.Follow, Says: "was written after Follow had returned"},
-		{Name: "silences the handler", Answer: silenced.Follow, Says: "1 more"},
-		{Name: "silences and removes the handler", Answer: checksctx.Follow, Says: "while a line was being written"},
-		{Name: "removes itself", Answer: fromhandler.Follow, Says: "it had not returned an hour later"},
+		{Name: "waits for the sync", Answer: answers.WaitsForTheSync, Says: "1 more"},
+		{Name: "removes without a wait", Answer: answers.RemovesWithoutAWait, Says: "was written after Follow had returned"},
+		{Name: "silences the handler", Answer: answers.SilencesTheHandler, Says: "1 more"},
+		{Name: "silences and removes the handler", Answer: answers.SilencesAndRemovesTheHandler, Says: "while a line was being written"},
+		{Name: "removes the handler from itself", Answer: answers.RemovesTheHandlerFromItself, Says: "it had not returned an hour later"},
 	},
 	Grade: func(t *grade.T, follow answer) {
 		t.Bubble(func(t *grade.T) { gradeFollow(t, follow) })
@@ -214,5 +207,5 @@ func (w heldWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
-func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
+func TestGrader(t *testing.T)   { grader.TestGrader(t) }

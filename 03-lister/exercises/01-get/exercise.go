@@ -1,3 +1,4 @@
+// Package exercise answers "Get a pod, or learn that there is none". README.md has the task.
 package exercise
 
 import (

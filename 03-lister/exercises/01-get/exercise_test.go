@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"fmt"
@@ -9,34 +9,28 @@ import (
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
 
-	another "example.com/client-go-workbook/03-lister/exercises/01-get/another"
-	ignores "example.com/client-go-workbook/03-lister/exercises/01-get/attempts/ignores-the-error"
-	returns "example.com/client-go-workbook/03-lister/exercises/01-get/attempts/returns-not-found"
-	scans "example.com/client-go-workbook/03-lister/exercises/01-get/attempts/scans"
-	swallows "example.com/client-go-workbook/03-lister/exercises/01-get/attempts/swallows-errors"
-	solution "example.com/client-go-workbook/03-lister/exercises/01-get/solution"
-	starter "example.com/client-go-workbook/03-lister/exercises/01-get/starter"
+	exercise "example.com/client-go-workbook/03-lister/exercises/01-get"
+	answers "example.com/client-go-workbook/03-lister/exercises/answers/01-get"
 	"example.com/client-go-workbook/03-lister/exercises/internal/podstore"
 	"example.com/client-go-workbook/internal/grade"
 )
 
 type answer = func(pods corelisters.PodLister, namespace, name string) (string, error)
 
-var exercise = grade.Exercise[answer]{
-	Learner:  Image,
-	Starter:  starter.Image,
-	Accepted: []answer{solution.Image, another.Image},
+var grader = grade.Exercise[answer]{
+	Learner:  exercise.Image,
+	Accepted: []answer{answers.Image, answers.ComparesTheReason},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "takes NotFound for a failure", Answer: returns.Image, Says: `the error pod "`},
-		{Name: "takes every failure for NotFound", Answer: swallows.Image, Says: "and no error"},
-		{Name: "does not look at the error", Answer: ignores.Image, Says: "nil pointer"},
-		{Name: "reads the whole store", Answer: scans.Image, Says: "200 objects"},
+		{Name: "takes NotFound for a failure", Answer: answers.TakesNotFoundForAFailure, Says: `the error pod "`},
+		{Name: "takes every failure for NotFound", Answer: answers.TakesEveryFailureForNotFound, Says: "and no error"},
+		{Name: "does not look at the error", Answer: answers.DoesNotLookAtTheError, Says: "nil pointer"},
+		{Name: "reads the whole store", Answer: answers.ReadsTheWholeStore, Says: "200 objects"},
 	},
 	Grade: gradeImage,
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
-func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
+func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 
 const count = 200
 

@@ -1,3 +1,4 @@
+// Package exercise answers "The pods of a Service". README.md has the task.
 package exercise
 
 import (

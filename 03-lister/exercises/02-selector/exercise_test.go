@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"fmt"
@@ -9,36 +9,29 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	corelisters "k8s.io/client-go/listers/core/v1"
 
-	another "example.com/client-go-workbook/03-lister/exercises/02-selector/another"
-	allnamespaces "example.com/client-go-workbook/03-lister/exercises/02-selector/attempts/all-namespaces"
-	anylabel "example.com/client-go-workbook/03-lister/exercises/02-selector/attempts/any-label"
-	equallabels "example.com/client-go-workbook/03-lister/exercises/02-selector/attempts/equal-labels"
-	noselector "example.com/client-go-workbook/03-lister/exercises/02-selector/attempts/no-selector-finds-all"
-	notsorted "example.com/client-go-workbook/03-lister/exercises/02-selector/attempts/not-sorted"
-	solution "example.com/client-go-workbook/03-lister/exercises/02-selector/solution"
-	starter "example.com/client-go-workbook/03-lister/exercises/02-selector/starter"
+	exercise "example.com/client-go-workbook/03-lister/exercises/02-selector"
+	answers "example.com/client-go-workbook/03-lister/exercises/answers/02-selector"
 	"example.com/client-go-workbook/03-lister/exercises/internal/podstore"
 	"example.com/client-go-workbook/internal/grade"
 )
 
 type answer = func(pods corelisters.PodLister, service *corev1.Service) ([]string, error)
 
-var exercise = grade.Exercise[answer]{
-	Learner:  PodsOf,
-	Starter:  starter.PodsOf,
-	Accepted: []answer{solution.PodsOf, another.PodsOf},
+var grader = grade.Exercise[answer]{
+	Learner:  exercise.PodsOf,
+	Accepted: []answer{answers.PodsOf, answers.ComparesTheLabelsItself},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "looks into all namespaces", Answer: allnamespaces.PodsOf, Says: "in namespace bank"},
-		{Name: "takes no selector for all pods", Answer: noselector.PodsOf, Says: "no selector"},
-		{Name: "wants the labels to be equal", Answer: equallabels.PodsOf, Says: "without"},
-		{Name: "wants one label only", Answer: anylabel.PodsOf, Says: "of the selector"},
-		{Name: "expects an order from the lister", Answer: notsorted.PodsOf, Says: "not sorted"},
+		{Name: "looks into all namespaces", Answer: answers.LooksIntoAllNamespaces, Says: "in namespace bank"},
+		{Name: "takes no selector for all pods", Answer: answers.TakesNoSelectorForAllPods, Says: "no selector"},
+		{Name: "wants the labels to be equal", Answer: answers.WantsTheLabelsToBeEqual, Says: "without"},
+		{Name: "wants one label only", Answer: answers.WantsOneLabelOnly, Says: "of the selector"},
+		{Name: "expects an order from the lister", Answer: answers.ExpectsAnOrderFromTheLister, Says: "not sorted"},
 	},
 	Grade: gradePodsOf,
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
-func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
+func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 
 func gradePodsOf(t *grade.T, podsOf answer) {
 	store := podstore.New()

@@ -1,3 +1,4 @@
+// Package exercise answers "An index by node". README.md has the task.
 package exercise
 
 import (

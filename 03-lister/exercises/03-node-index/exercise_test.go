@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"fmt"
@@ -9,40 +9,28 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 
-	another "example.com/client-go-workbook/03-lister/exercises/03-node-index/another"
-	copyofitsown "example.com/client-go-workbook/03-lister/exercises/03-node-index/attempts/copy-of-its-own"
-	emptyvalue "example.com/client-go-workbook/03-lister/exercises/03-node-index/attempts/empty-value"
-	failing "example.com/client-go-workbook/03-lister/exercises/03-node-index/attempts/error"
-	scans "example.com/client-go-workbook/03-lister/exercises/03-node-index/attempts/scans"
-	solution "example.com/client-go-workbook/03-lister/exercises/03-node-index/solution"
-	starter "example.com/client-go-workbook/03-lister/exercises/03-node-index/starter"
+	exercise "example.com/client-go-workbook/03-lister/exercises/03-node-index"
+	answers "example.com/client-go-workbook/03-lister/exercises/answers/03-node-index"
 	"example.com/client-go-workbook/03-lister/exercises/internal/podstore"
 	"example.com/client-go-workbook/internal/grade"
 )
 
-type answer struct {
-	addIndex func(pods cache.TypedIndexer[*corev1.Pod]) error
-	podsOn   func(pods cache.TypedIndexer[*corev1.Pod], node string) ([]string, error)
-}
+type answer = answers.Answer
 
-var exercise = grade.Exercise[answer]{
-	Learner: answer{AddIndex, PodsOn},
-	Starter: answer{starter.AddIndex, starter.PodsOn},
-	Accepted: []answer{
-		{solution.AddIndex, solution.PodsOn},
-		{another.AddIndex, another.PodsOn},
-	},
+var grader = grade.Exercise[answer]{
+	Learner:  answer{AddIndex: exercise.AddIndex, PodsOn: exercise.PodsOn},
+	Accepted: []answer{{AddIndex: answers.AddIndex, PodsOn: answers.PodsOn}, answers.AddsAnUntypedIndex},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "indexes the empty string", Answer: answer{emptyvalue.AddIndex, emptyvalue.PodsOn}, Says: `an entry for ""`},
-		{Name: "fails for a pod without a node", Answer: answer{failing.AddIndex, failing.PodsOn}, Says: "the store panicked"},
-		{Name: "scans", Answer: answer{scans.AddIndex, scans.PodsOn}, Says: "1000 objects"},
-		{Name: "keeps a copy of its own", Answer: answer{copyofitsown.AddIndex, copyofitsown.PodsOn}, Says: "after pod"},
+		{Name: "indexes the empty string", Answer: answers.IndexesTheEmptyString, Says: `an entry for ""`},
+		{Name: "fails for a pod without a node", Answer: answers.FailsForAPodWithoutANode, Says: "the store panicked"},
+		{Name: "scans", Answer: answers.Scans, Says: "1000 objects"},
+		{Name: "keeps a copy of its own", Answer: answers.KeepsACopyOfItsOwn, Says: "after pod"},
 	},
 	Grade: gradeNodeIndex,
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
-func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
+func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 
 const count = 1000
 
@@ -79,7 +67,7 @@ func gradeNodeIndex(t *grade.T, a answer) {
 		for _, node := range nodes {
 			slices.Sort(want[node])
 			before := store.Read()
-			got, err := a.podsOn(store, node)
+			got, err := a.PodsOn(store, node)
 			if err != nil || !slices.Equal(got, want[node]) {
 				t.Reject(fmt.Sprintf("for node %s%s, the keys %s", node, change, short(want[node])),
 					fmt.Sprintf("%s, error: %v", short(got), err),
@@ -135,7 +123,7 @@ func add(a answer, store *podstore.Store) (err error) {
 			err = fmt.Errorf("the store panicked: %v", r)
 		}
 	}()
-	return a.addIndex(store)
+	return a.AddIndex(store)
 }
 
 // short returns the first keys, to keep the line short.

@@ -1,3 +1,4 @@
+// Package exercise answers "One pod, many values". README.md has the task.
 package exercise
 
 import (

@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"fmt"
@@ -9,36 +9,29 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 
-	another "example.com/client-go-workbook/03-lister/exercises/04-many-values/another"
-	containersonly "example.com/client-go-workbook/03-lister/exercises/04-many-values/attempts/containers-only"
-	everyvolume "example.com/client-go-workbook/03-lister/exercises/04-many-values/attempts/every-volume"
-	firstonly "example.com/client-go-workbook/03-lister/exercises/04-many-values/attempts/first-only"
-	joined "example.com/client-go-workbook/03-lister/exercises/04-many-values/attempts/joined"
-	withoutnamespace "example.com/client-go-workbook/03-lister/exercises/04-many-values/attempts/without-namespace"
-	solution "example.com/client-go-workbook/03-lister/exercises/04-many-values/solution"
-	starter "example.com/client-go-workbook/03-lister/exercises/04-many-values/starter"
+	exercise "example.com/client-go-workbook/03-lister/exercises/04-many-values"
+	answers "example.com/client-go-workbook/03-lister/exercises/answers/04-many-values"
 	"example.com/client-go-workbook/03-lister/exercises/internal/podstore"
 	"example.com/client-go-workbook/internal/grade"
 )
 
 type answer = func(pod *corev1.Pod) ([]string, error)
 
-var exercise = grade.Exercise[answer]{
-	Learner:  ByConfigMap,
-	Starter:  starter.ByConfigMap,
-	Accepted: []answer{solution.ByConfigMap, another.ByConfigMap},
+var grader = grade.Exercise[answer]{
+	Learner:  exercise.ByConfigMap,
+	Accepted: []answer{answers.ByConfigMap, answers.CollectsASet},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "returns the first value only", Answer: firstonly.ByConfigMap, Says: "uses it in"},
-		{Name: "leaves the namespace out", Answer: withoutnamespace.ByConfigMap, Says: `its entries are ["flags-`},
-		{Name: "takes every volume for a ConfigMap", Answer: everyvolume.ByConfigMap, Says: "nil pointer"},
-		{Name: "joins the values", Answer: joined.ByConfigMap, Says: ",shop/"},
-		{Name: "forgets the init containers", Answer: containersonly.ByConfigMap, Says: "an init container"},
+		{Name: "returns the first value only", Answer: answers.ReturnsTheFirstValueOnly, Says: "uses it in"},
+		{Name: "leaves the namespace out", Answer: answers.LeavesTheNamespaceOut, Says: `its entries are ["flags-`},
+		{Name: "takes every volume for a ConfigMap", Answer: answers.TakesEveryVolumeForAConfigMap, Says: "nil pointer"},
+		{Name: "joins the values", Answer: answers.JoinsTheValues, Says: ",shop/"},
+		{Name: "forgets the init containers", Answer: answers.ForgetsTheInitContainers, Says: "an init container"},
 	},
 	Grade: gradeByConfigMap,
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
-func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
+func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 
 const index = "configMap"
 

@@ -1,3 +1,4 @@
+// Package exercise answers "Change a pod, but not the one in the store". README.md has the task.
 package exercise
 
 import (

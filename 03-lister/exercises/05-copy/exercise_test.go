@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"fmt"
@@ -11,36 +11,29 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	corelisters "k8s.io/client-go/listers/core/v1"
 
-	another "example.com/client-go-workbook/03-lister/exercises/05-copy/another"
-	assignment "example.com/client-go-workbook/03-lister/exercises/05-copy/attempts/assignment"
-	copytoolate "example.com/client-go-workbook/03-lister/exercises/05-copy/attempts/copy-too-late"
-	inplace "example.com/client-go-workbook/03-lister/exercises/05-copy/attempts/in-place"
-	nillabels "example.com/client-go-workbook/03-lister/exercises/05-copy/attempts/nil-labels"
-	sharedcontainers "example.com/client-go-workbook/03-lister/exercises/05-copy/attempts/shared-containers"
-	solution "example.com/client-go-workbook/03-lister/exercises/05-copy/solution"
-	starter "example.com/client-go-workbook/03-lister/exercises/05-copy/starter"
+	exercise "example.com/client-go-workbook/03-lister/exercises/05-copy"
+	answers "example.com/client-go-workbook/03-lister/exercises/answers/05-copy"
 	"example.com/client-go-workbook/03-lister/exercises/internal/podstore"
 	"example.com/client-go-workbook/internal/grade"
 )
 
 type answer = func(pods corelisters.PodLister, namespace, name, image string) (*corev1.Pod, error)
 
-var exercise = grade.Exercise[answer]{
-	Learner:  Prepare,
-	Starter:  starter.Prepare,
-	Accepted: []answer{solution.Prepare, another.Prepare},
+var grader = grade.Exercise[answer]{
+	Learner:  exercise.Prepare,
+	Accepted: []answer{answers.Prepare, answers.CopiesWhatItChanges},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "changes the pod in the store", Answer: inplace.Prepare, Says: "in the store, image"},
-		{Name: "copies with an assignment", Answer: assignment.Prepare, Says: "in the store, image"},
-		{Name: "copies the labels only", Answer: sharedcontainers.Prepare, Says: "in the store, image"},
-		{Name: "copies after the change", Answer: copytoolate.Prepare, Says: "in the store, image"},
-		{Name: "writes to a nil map", Answer: nillabels.Prepare, Says: "nil map"},
+		{Name: "changes the pod in the store", Answer: answers.ChangesThePodInTheStore, Says: "in the store, image"},
+		{Name: "copies with an assignment", Answer: answers.CopiesWithAnAssignment, Says: "in the store, image"},
+		{Name: "copies the labels only", Answer: answers.CopiesTheLabelsOnly, Says: "in the store, image"},
+		{Name: "copies after the change", Answer: answers.CopiesAfterTheChange, Says: "in the store, image"},
+		{Name: "writes to a nil map", Answer: answers.WritesToANilMap, Says: "nil map"},
 	},
 	Grade: gradePrepare,
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
-func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
+func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 
 func gradePrepare(t *grade.T, prepare answer) {
 	store := podstore.New()

@@ -1,3 +1,4 @@
+// Package exercise answers "And, or". README.md has the task.
 package exercise
 
 import (

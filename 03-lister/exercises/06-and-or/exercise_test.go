@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"fmt"
@@ -10,41 +10,31 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
-	another "example.com/client-go-workbook/03-lister/exercises/06-and-or/another"
-	bypointer "example.com/client-go-workbook/03-lister/exercises/06-and-or/attempts/by-pointer"
-	intersectskeys "example.com/client-go-workbook/03-lister/exercises/06-and-or/attempts/intersects-keys"
-	intersectsobjects "example.com/client-go-workbook/03-lister/exercises/06-and-or/attempts/intersects-objects"
-	joinslists "example.com/client-go-workbook/03-lister/exercises/06-and-or/attempts/joins-lists"
-	scans "example.com/client-go-workbook/03-lister/exercises/06-and-or/attempts/scans"
-	solution "example.com/client-go-workbook/03-lister/exercises/06-and-or/solution"
-	starter "example.com/client-go-workbook/03-lister/exercises/06-and-or/starter"
+	exercise "example.com/client-go-workbook/03-lister/exercises/06-and-or"
+	answers "example.com/client-go-workbook/03-lister/exercises/answers/06-and-or"
 	"example.com/client-go-workbook/03-lister/exercises/internal/podstore"
 	"example.com/client-go-workbook/internal/grade"
 )
 
 type find = func(pods cache.TypedIndexer[*corev1.Pod], node, image string) ([]string, error)
 
-type answer struct{ and, or find }
+type answer = answers.Answer
 
-var exercise = grade.Exercise[answer]{
-	Learner: answer{And, Or},
-	Starter: answer{starter.And, starter.Or},
-	Accepted: []answer{
-		{solution.And, solution.Or},
-		{another.And, another.Or},
-	},
+var grader = grade.Exercise[answer]{
+	Learner:  answer{And: exercise.And, Or: exercise.Or},
+	Accepted: []answer{{And: answers.And, Or: answers.Or}, answers.AsksTheIndexFunctions},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "intersects two sets of keys", Answer: answer{intersectskeys.And, intersectskeys.Or}, Says: "shop/moves"},
-		{Name: "intersects two sets of objects", Answer: answer{intersectsobjects.And, intersectsobjects.Or}, Says: "without shop/stays"},
-		{Name: "joins two lists", Answer: answer{joinslists.And, joinslists.Or}, Says: "twice"},
-		{Name: "takes a pointer for a pod", Answer: answer{bypointer.And, bypointer.Or}, Says: "shop/stays twice"},
-		{Name: "scans", Answer: answer{scans.And, scans.Or}, Says: "1002 objects"},
+		{Name: "intersects two sets of keys", Answer: answers.IntersectsTwoSetsOfKeys, Says: "shop/moves"},
+		{Name: "intersects two sets of objects", Answer: answers.IntersectsTwoSetsOfObjects, Says: "without shop/stays"},
+		{Name: "joins two lists", Answer: answers.JoinsTwoLists, Says: "twice"},
+		{Name: "takes a pointer for a pod", Answer: answers.TakesAPointerForAPod, Says: "shop/stays twice"},
+		{Name: "scans", Answer: answers.Scans, Says: "1002 objects"},
 	},
 	Grade: gradeAndOr,
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
-func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
+func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 
 func gradeAndOr(t *grade.T, a answer) {
 	store := podstore.New()
@@ -112,8 +102,8 @@ func gradeAndOr(t *grade.T, a answer) {
 				"IndexKeys and ByTypedIndex of the store")
 		}
 	}
-	check(nodeAnd, a.and, both)
-	check(nodeOr, a.or, either)
+	check(nodeAnd, a.And, both)
+	check(nodeOr, a.Or, either)
 
 	// The store changes before the second read of it. Pod stays is updated, and keeps both. Pod moves leaves the node, and
 	// then it gets the image: it never has both.
@@ -137,13 +127,13 @@ func gradeAndOr(t *grade.T, a answer) {
 		compare(t, what, got, want, meanwhile)
 	}
 	between(func() { put("stays", node, image) })
-	changing(nodeOr, a.or, either, ", while pod stays is updated")
+	changing(nodeOr, a.Or, either, ", while pod stays is updated")
 	between(func() {
 		put("stays", node, image)
 		put("moves", "elsewhere", "redis:8")
 		put("moves", "elsewhere", image)
 	})
-	changing(nodeAnd, a.and, both, ", while pod moves leaves the node and then gets the image, and pod stays is updated")
+	changing(nodeAnd, a.And, both, ", while pod moves leaves the node and then gets the image, and pod stays is updated")
 }
 
 func compare(t *grade.T, what string, got, want []string, meanwhile string) {

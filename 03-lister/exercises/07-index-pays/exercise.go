@@ -1,3 +1,4 @@
+// Package exercise answers "An index that pays". README.md has the task.
 package exercise
 
 import (

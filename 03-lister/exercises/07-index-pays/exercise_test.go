@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"fmt"
@@ -7,44 +7,30 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/cache"
 
-	another "example.com/client-go-workbook/03-lister/exercises/07-index-pays/another"
-	copyofitsown "example.com/client-go-workbook/03-lister/exercises/07-index-pays/attempts/copy-of-its-own"
-	perquestion "example.com/client-go-workbook/03-lister/exercises/07-index-pays/attempts/index-per-question"
-	noseparator "example.com/client-go-workbook/03-lister/exercises/07-index-pays/attempts/no-separator"
-	oneindex "example.com/client-go-workbook/03-lister/exercises/07-index-pays/attempts/one-index"
-	scans "example.com/client-go-workbook/03-lister/exercises/07-index-pays/attempts/scans"
-	solution "example.com/client-go-workbook/03-lister/exercises/07-index-pays/solution"
-	starter "example.com/client-go-workbook/03-lister/exercises/07-index-pays/starter"
+	exercise "example.com/client-go-workbook/03-lister/exercises/07-index-pays"
+	answers "example.com/client-go-workbook/03-lister/exercises/answers/07-index-pays"
 	"example.com/client-go-workbook/03-lister/exercises/internal/podstore"
 	"example.com/client-go-workbook/internal/grade"
 )
 
-type answer struct {
-	addIndex func(pods cache.TypedIndexer[*corev1.Pod]) error
-	find     func(pods cache.TypedIndexer[*corev1.Pod], node, app string) ([]string, error)
-}
+type answer = answers.Answer
 
-var exercise = grade.Exercise[answer]{
-	Learner: answer{AddIndex, Find},
-	Starter: answer{starter.AddIndex, starter.Find},
-	Accepted: []answer{
-		{solution.AddIndex, solution.Find},
-		{another.AddIndex, another.Find},
-	},
+var grader = grade.Exercise[answer]{
+	Learner:  answer{AddIndex: exercise.AddIndex, Find: exercise.Find},
+	Accepted: []answer{{AddIndex: answers.AddIndex, Find: answers.Find}, answers.IndexesAllLabels},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "filters what one index finds", Answer: answer{oneindex.AddIndex, oneindex.Find}, Says: "objects or keys for 100 answers"},
-		{Name: "adds an index at each question", Answer: answer{perquestion.AddIndex, perquestion.Find}, Says: "100 indexes more"},
-		{Name: "joins without a separator", Answer: answer{noseparator.AddIndex, noseparator.Find}, Says: "shop/similar-0 shop/similar-1"},
-		{Name: "keeps a copy of its own", Answer: answer{copyofitsown.AddIndex, copyofitsown.Find}, Says: "after pod"},
-		{Name: "scans", Answer: answer{scans.AddIndex, scans.Find}, Says: "objects or keys for 100 answers"},
+		{Name: "filters what one index finds", Answer: answers.FiltersWhatOneIndexFinds, Says: "objects or keys for 100 answers"},
+		{Name: "adds an index at each question", Answer: answers.AddsAnIndexAtEachQuestion, Says: "100 indexes more"},
+		{Name: "joins without a separator", Answer: answers.JoinsWithoutASeparator, Says: "shop/similar-0 shop/similar-1"},
+		{Name: "keeps a copy of its own", Answer: answers.KeepsACopyOfItsOwn, Says: "after pod"},
+		{Name: "scans", Answer: answers.Scans, Says: "objects or keys for 100 answers"},
 	},
 	Grade: gradeFind,
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
-func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
+func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 
 // There is one pod for each node and each app.
 const nodes, apps, questions = 50, 40, 100
@@ -64,7 +50,7 @@ func gradeFind(t *grade.T, a answer) {
 	}
 	check := func(node, app, change, look string, want ...string) {
 		t.Helper()
-		got, err := a.find(store, node, app)
+		got, err := a.Find(store, node, app)
 		if err != nil || !slices.Equal(got, want) {
 			t.Reject(fmt.Sprintf("for node %s and app %s%s, the keys %s", node, app, change, want),
 				fmt.Sprintf("%s, error: %v", got[:min(3, len(got))], err),
@@ -84,7 +70,7 @@ func gradeFind(t *grade.T, a answer) {
 	for i, pair := range similar {
 		put(fmt.Sprintf("similar-%d", i), pair[0], pair[1])
 	}
-	if err := a.addIndex(store); err != nil {
+	if err := a.AddIndex(store); err != nil {
 		t.Reject("AddIndex adds an index", err.Error(), "AddTypedIndexers of the store")
 	}
 

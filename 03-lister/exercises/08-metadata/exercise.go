@@ -1,3 +1,4 @@
+// Package exercise answers "Count pods, receive metadata only". README.md has the task.
 package exercise
 
 import (

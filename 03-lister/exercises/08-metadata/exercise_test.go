@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"context"
@@ -14,14 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
-	another "example.com/client-go-workbook/03-lister/exercises/08-metadata/another"
-	asks "example.com/client-go-workbook/03-lister/exercises/08-metadata/attempts/asks-each-time"
-	asserts "example.com/client-go-workbook/03-lister/exercises/08-metadata/attempts/asserts-a-pod"
-	everyowner "example.com/client-go-workbook/03-lister/exercises/08-metadata/attempts/every-owner"
-	neverstops "example.com/client-go-workbook/03-lister/exercises/08-metadata/attempts/never-stops"
-	transform "example.com/client-go-workbook/03-lister/exercises/08-metadata/attempts/transform"
-	solution "example.com/client-go-workbook/03-lister/exercises/08-metadata/solution"
-	starter "example.com/client-go-workbook/03-lister/exercises/08-metadata/starter"
+	exercise "example.com/client-go-workbook/03-lister/exercises/08-metadata"
+	answers "example.com/client-go-workbook/03-lister/exercises/answers/08-metadata"
 	"example.com/client-go-workbook/internal/grade"
 	"example.com/client-go-workbook/internal/scripted"
 	"example.com/client-go-workbook/internal/testkit"
@@ -29,23 +23,22 @@ import (
 
 type answer = func(ctx context.Context, config *rest.Config, ask func(count func(owner types.UID) (int, error))) error
 
-var exercise = grade.Exercise[answer]{
-	Learner:  CountByOwner,
-	Starter:  starter.CountByOwner,
-	Accepted: []answer{solution.CountByOwner, another.CountByOwner},
+var grader = grade.Exercise[answer]{
+	Learner:  exercise.CountByOwner,
+	Accepted: []answer{answers.CountByOwner, answers.CountsAtEachEvent},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "removes the spec after it was sent", Answer: transform.CountByOwner, Says: "asks for whole pods"},
-		{Name: "takes metadata for a pod", Answer: asserts.CountByOwner, Says: "is *v1.PartialObjectMetadata, not *v1.Pod"},
-		{Name: "counts for every owner", Answer: everyowner.CountByOwner, Says: "the controller of none"},
-		{Name: "sends a request for each question", Answer: asks.CountByOwner, Says: "requests more"},
-		{Name: "leaves the informer running", Answer: neverstops.CountByOwner, Says: "a goroutine still runs"},
+		{Name: "removes the spec after it was sent", Answer: answers.RemovesTheSpecAfterItWasSent, Says: "asks for whole pods"},
+		{Name: "takes metadata for a pod", Answer: answers.TakesMetadataForAPod, Says: "is *v1.PartialObjectMetadata, not *v1.Pod"},
+		{Name: "counts for every owner", Answer: answers.CountsForEveryOwner, Says: "the controller of none"},
+		{Name: "sends a request for each question", Answer: answers.SendsARequestForEachQuestion, Says: "requests more"},
+		{Name: "leaves the informer running", Answer: answers.LeavesTheInformerRunning, Says: "a goroutine still runs"},
 	},
 	Timeout: 15 * time.Second,
 	Grade:   gradeCount,
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
-func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
+func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 
 func gradeCount(t *grade.T, countByOwner answer) {
 	server := scripted.Start(t)

@@ -1,3 +1,4 @@
+// Package exercise answers "A key for every event". README.md has the task.
 package exercise
 
 import (

@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"fmt"
@@ -10,29 +10,23 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 
-	another "example.com/client-go-workbook/04-workqueue/exercises/01-keys/another"
-	asserts "example.com/client-go-workbook/04-workqueue/exercises/01-keys/attempts/asserts"
-	ignorestombstone "example.com/client-go-workbook/04-workqueue/exercises/01-keys/attempts/ignorestombstone"
-	nameonly "example.com/client-go-workbook/04-workqueue/exercises/01-keys/attempts/nameonly"
-	noupdate "example.com/client-go-workbook/04-workqueue/exercises/01-keys/attempts/noupdate"
-	tombstoneobject "example.com/client-go-workbook/04-workqueue/exercises/01-keys/attempts/tombstoneobject"
-	solution "example.com/client-go-workbook/04-workqueue/exercises/01-keys/solution"
-	starter "example.com/client-go-workbook/04-workqueue/exercises/01-keys/starter"
+	exercise "example.com/client-go-workbook/04-workqueue/exercises/01-keys"
+	answers "example.com/client-go-workbook/04-workqueue/exercises/answers/01-keys"
 	"example.com/client-go-workbook/internal/grade"
 )
 
 type answer = func(workqueue.TypedInterface[cache.ObjectName]) cache.ResourceEventHandler
 
-var exercise = grade.Exercise[answer]{
-	Learner:  Handler,
-	Starter:  starter.Handler,
-	Accepted: []answer{solution.Handler, another.Handler},
+var grader = grade.Exercise[answer]{
+	Learner:  exercise.Handler,
+	Accepted: []answer{answers.Handler, answers.ImplementsTheInterface},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "no key for an update", Answer: noupdate.Handler, Says: "was updated"},
-		{Name: "the key has no namespace", Answer: nameonly.Handler, Says: "cache.MetaObjectToName"},
-		{Name: "asserts that a deleted object is a pod", Answer: asserts.Handler, Says: "panicked: interface conversion"},
-		{Name: "no key for a tombstone", Answer: ignorestombstone.Handler, Says: "no key"},
-		{Name: "takes the key from the tombstone's object", Answer: tombstoneobject.Handler, Says: "Obj is nil"},
+		{Name: "adds no key for an update", Answer: answers.AddsNoKeyForAnUpdate, Says: "was updated"},
+		{Name: "leaves the namespace out of the key", Answer: answers.LeavesTheNamespaceOutOfTheKey, Says: "cache.MetaObjectToName"},
+		{Name: "asserts that a deleted object is a pod", Answer: answers.AssertsThatADeletedObjectIsAPod,
+			Says: "panicked: interface conversion"},
+		{Name: "adds no key for a tombstone", Answer: answers.AddsNoKeyForATombstone, Says: "no key"},
+		{Name: "takes the key from the tombstone's object", Answer: answers.TakesTheKeyFromTheTombstonesObject, Says: "Obj is nil"},
 	},
 	Grade: func(t *grade.T, handlerFor answer) { t.Bubble(func(t *grade.T) { grading(t, handlerFor) }) },
 }
@@ -100,5 +94,5 @@ func panics(f func()) (p any) {
 	return nil
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
-func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
+func TestGrader(t *testing.T)   { grader.TestGrader(t) }

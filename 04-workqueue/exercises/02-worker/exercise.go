@@ -1,3 +1,4 @@
+// Package exercise answers "The worker loop". README.md has the task.
 package exercise
 
 import (

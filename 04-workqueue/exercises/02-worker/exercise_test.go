@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"fmt"
@@ -11,31 +11,23 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 
-	another "example.com/client-go-workbook/04-workqueue/exercises/02-worker/another"
-	deferinloop "example.com/client-go-workbook/04-workqueue/exercises/02-worker/attempts/deferinloop"
-	donefirst "example.com/client-go-workbook/04-workqueue/exercises/02-worker/attempts/donefirst"
-	nodone "example.com/client-go-workbook/04-workqueue/exercises/02-worker/attempts/nodone"
-	noshutdown "example.com/client-go-workbook/04-workqueue/exercises/02-worker/attempts/noshutdown"
-	stopsatonce "example.com/client-go-workbook/04-workqueue/exercises/02-worker/attempts/stopsatonce"
-	untilempty "example.com/client-go-workbook/04-workqueue/exercises/02-worker/attempts/untilempty"
-	solution "example.com/client-go-workbook/04-workqueue/exercises/02-worker/solution"
-	starter "example.com/client-go-workbook/04-workqueue/exercises/02-worker/starter"
+	exercise "example.com/client-go-workbook/04-workqueue/exercises/02-worker"
+	answers "example.com/client-go-workbook/04-workqueue/exercises/answers/02-worker"
 	"example.com/client-go-workbook/internal/grade"
 )
 
 type answer = func(workqueue.TypedInterface[cache.ObjectName], func(cache.ObjectName))
 
-var exercise = grade.Exercise[answer]{
-	Learner:  Worker,
-	Starter:  starter.Worker,
-	Accepted: []answer{solution.Worker, another.Worker},
+var grader = grade.Exercise[answer]{
+	Learner:  exercise.Worker,
+	Accepted: []answer{answers.Worker, answers.DefersDoneInAFunction},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "no Done", Answer: nodone.Worker, Says: "no second sync"},
-		{Name: "defers Done in the loop", Answer: deferinloop.Worker, Says: "when Worker returns"},
-		{Name: "ends when the queue is empty", Answer: untilempty.Worker, Says: "Worker returned"},
-		{Name: "does not ask for shutdown", Answer: noshutdown.Worker, Says: "a sync of the empty key"},
-		{Name: "Done before the sync", Answer: donefirst.Worker, Says: "2 syncs of default/"},
-		{Name: "leaves the keys that are still queued", Answer: stopsatonce.Worker, Says: "ShuttingDown"},
+		{Name: "never calls Done", Answer: answers.NeverCallsDone, Says: "no second sync"},
+		{Name: "defers Done in the loop", Answer: answers.DefersDoneInTheLoop, Says: "when Worker returns"},
+		{Name: "ends when the queue is empty", Answer: answers.EndsWhenTheQueueIsEmpty, Says: "Worker returned"},
+		{Name: "does not ask for shutdown", Answer: answers.DoesNotAskForShutdown, Says: "a sync of the empty key"},
+		{Name: "calls Done before the sync", Answer: answers.CallsDoneBeforeTheSync, Says: "2 syncs of default/"},
+		{Name: "leaves the keys that are still queued", Answer: answers.LeavesTheKeysThatAreStillQueued, Says: "ShuttingDown"},
 	},
 	Timeout: 10 * time.Second, // for a loop that never waits
 	Grade:   func(t *grade.T, worker answer) { t.Bubble(func(t *grade.T) { grading(t, worker) }) },
@@ -146,5 +138,5 @@ func (s *syncs) handle(key cache.ObjectName) {
 	s.mu.Unlock()
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
-func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
+func TestGrader(t *testing.T)   { grader.TestGrader(t) }

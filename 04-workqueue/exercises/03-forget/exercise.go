@@ -1,3 +1,4 @@
+// Package exercise answers "The delay that never shrinks". README.md has the task.
 package exercise
 
 import (

@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"errors"
@@ -10,29 +10,22 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 
-	another "example.com/client-go-workbook/04-workqueue/exercises/03-forget/another"
-	atonce "example.com/client-go-workbook/04-workqueue/exercises/03-forget/attempts/atonce"
-	forgetalways "example.com/client-go-workbook/04-workqueue/exercises/03-forget/attempts/forgetalways"
-	forgetfordone "example.com/client-go-workbook/04-workqueue/exercises/03-forget/attempts/forgetfordone"
-	noretry "example.com/client-go-workbook/04-workqueue/exercises/03-forget/attempts/noretry"
-	ratelimitalways "example.com/client-go-workbook/04-workqueue/exercises/03-forget/attempts/ratelimitalways"
-	solution "example.com/client-go-workbook/04-workqueue/exercises/03-forget/solution"
-	starter "example.com/client-go-workbook/04-workqueue/exercises/03-forget/starter"
+	exercise "example.com/client-go-workbook/04-workqueue/exercises/03-forget"
+	answers "example.com/client-go-workbook/04-workqueue/exercises/answers/03-forget"
 	"example.com/client-go-workbook/internal/grade"
 )
 
 type answer = func(workqueue.TypedRateLimitingInterface[cache.ObjectName], func(cache.ObjectName) error)
 
-var exercise = grade.Exercise[answer]{
-	Learner:  Worker,
-	Starter:  starter.Worker,
-	Accepted: []answer{solution.Worker, another.Worker},
+var grader = grade.Exercise[answer]{
+	Learner:  exercise.Worker,
+	Accepted: []answer{answers.Worker, answers.HasALimiterOfItsOwn},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "Forget after a failure, too", Answer: forgetalways.Worker, Says: "longer than the one before"},
-		{Name: "Forget instead of Done", Answer: forgetfordone.Worker, Says: "Done"},
-		{Name: "retries at once", Answer: atonce.Worker, Says: "longer than the one before"},
-		{Name: "no retry", Answer: noretry.Worker, Says: "0 retries"},
-		{Name: "adds the key after a success, too", Answer: ratelimitalways.Worker, Says: "after a success"},
+		{Name: "calls Forget after a failure, too", Answer: answers.CallsForgetAfterAFailureToo, Says: "longer than the one before"},
+		{Name: "calls Forget instead of Done", Answer: answers.CallsForgetInsteadOfDone, Says: "Done"},
+		{Name: "retries at once", Answer: answers.RetriesAtOnce, Says: "longer than the one before"},
+		{Name: "does not retry", Answer: answers.DoesNotRetry, Says: "0 retries"},
+		{Name: "adds the key after a success, too", Answer: answers.AddsTheKeyAfterASuccessToo, Says: "after a success"},
 	},
 	Timeout: 10 * time.Second, // for a loop that never waits
 	Grade:   func(t *grade.T, worker answer) { t.Bubble(func(t *grade.T) { grading(t, worker) }) },
@@ -101,5 +94,5 @@ func grading(t *grade.T, worker answer) {
 	t.Doing("the worker returns when the queue is shut down and empty")
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
-func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
+func TestGrader(t *testing.T)   { grader.TestGrader(t) }

@@ -1,3 +1,4 @@
+// Package exercise answers "Retries with an end". README.md has the task.
 package exercise
 
 import (

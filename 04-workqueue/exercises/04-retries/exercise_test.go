@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"fmt"
@@ -9,31 +9,23 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 
-	another "example.com/client-go-workbook/04-workqueue/exercises/04-retries/another"
-	droppedwithoutdone "example.com/client-go-workbook/04-workqueue/exercises/04-retries/attempts/droppedwithoutdone"
-	noforget "example.com/client-go-workbook/04-workqueue/exercises/04-retries/attempts/noforget"
-	onecount "example.com/client-go-workbook/04-workqueue/exercises/04-retries/attempts/onecount"
-	onetoomany "example.com/client-go-workbook/04-workqueue/exercises/04-retries/attempts/onetoomany"
-	retriesatonce "example.com/client-go-workbook/04-workqueue/exercises/04-retries/attempts/retriesatonce"
-	sleeps "example.com/client-go-workbook/04-workqueue/exercises/04-retries/attempts/sleeps"
-	solution "example.com/client-go-workbook/04-workqueue/exercises/04-retries/solution"
-	starter "example.com/client-go-workbook/04-workqueue/exercises/04-retries/starter"
+	exercise "example.com/client-go-workbook/04-workqueue/exercises/04-retries"
+	answers "example.com/client-go-workbook/04-workqueue/exercises/answers/04-retries"
 	"example.com/client-go-workbook/internal/grade"
 )
 
 type answer = func(workqueue.TypedRateLimitingInterface[cache.ObjectName], int, func(cache.ObjectName) error, func(cache.ObjectName, error))
 
-var exercise = grade.Exercise[answer]{
-	Learner:  Worker,
-	Starter:  starter.Worker,
-	Accepted: []answer{solution.Worker, another.Worker},
+var grader = grade.Exercise[answer]{
+	Learner:  exercise.Worker,
+	Accepted: []answer{answers.Worker, answers.X},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "no Forget for a dropped key", Answer: noforget.Worker, Says: "added again"},
-		{Name: "one retry too many", Answer: onetoomany.Worker, Says: "NumRequeues"},
-		{Name: "one count for all keys", Answer: onecount.Worker, Says: "the count of this key"},
-		{Name: "no Done for a dropped key", Answer: droppedwithoutdone.Worker, Says: "0 sync(s)"},
-		{Name: "sleeps and retries in the worker", Answer: sleeps.Worker, Says: "at once"},
-		{Name: "retries without a delay", Answer: retriesatonce.Worker, Says: "wait 0s"},
+		{Name: "drops a key without Forget", Answer: answers.DropsAKeyWithoutForget, Says: "added again"},
+		{Name: "retries once too often", Answer: answers.RetriesOnceTooOften, Says: "NumRequeues"},
+		{Name: "has one count for all keys", Answer: answers.HasOneCountForAllKeys, Says: "the count of this key"},
+		{Name: "drops a key without Done", Answer: answers.DropsAKeyWithoutDone, Says: "0 sync(s)"},
+		{Name: "sleeps and retries in the worker", Answer: answers.SleepsAndRetriesInTheWorker, Says: "at once"},
+		{Name: "retries without a delay", Answer: answers.RetriesWithoutADelay, Says: "wait 0s"},
 	},
 	Timeout: 10 * time.Second, // for a loop that never waits
 	Grade:   func(t *grade.T, worker answer) { t.Bubble(func(t *grade.T) { grading(t, worker) }) },
@@ -111,5 +103,5 @@ func grading(t *grade.T, worker answer) {
 	t.Doing("the worker returns when the queue is shut down and empty")
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
-func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
+func TestGrader(t *testing.T)   { grader.TestGrader(t) }

@@ -1,3 +1,4 @@
+// Package exercise answers "A thousand updates". README.md has the task.
 package exercise
 
 import (

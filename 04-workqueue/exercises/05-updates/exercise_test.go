@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"context"
@@ -13,35 +13,26 @@ import (
 	"k8s.io/client-go/tools/cache"
 	cachetesting "k8s.io/client-go/tools/cache/testing"
 
-	another "example.com/client-go-workbook/04-workqueue/exercises/05-updates/another"
-	atmostoften "example.com/client-go-workbook/04-workqueue/exercises/05-updates/attempts/atmostoften"
-	goroutines "example.com/client-go-workbook/04-workqueue/exercises/05-updates/attempts/goroutines"
-	inthehandler "example.com/client-go-workbook/04-workqueue/exercises/05-updates/attempts/inthehandler"
-	notwaiting "example.com/client-go-workbook/04-workqueue/exercises/05-updates/attempts/notwaiting"
-	objects "example.com/client-go-workbook/04-workqueue/exercises/05-updates/attempts/objects"
-	ratelimited "example.com/client-go-workbook/04-workqueue/exercises/05-updates/attempts/ratelimited"
-	stateofthefirstevent "example.com/client-go-workbook/04-workqueue/exercises/05-updates/attempts/stateofthefirstevent"
-	workerstays "example.com/client-go-workbook/04-workqueue/exercises/05-updates/attempts/workerstays"
-	solution "example.com/client-go-workbook/04-workqueue/exercises/05-updates/solution"
-	starter "example.com/client-go-workbook/04-workqueue/exercises/05-updates/starter"
+	exercise "example.com/client-go-workbook/04-workqueue/exercises/05-updates"
+	answers "example.com/client-go-workbook/04-workqueue/exercises/answers/05-updates"
 	"example.com/client-go-workbook/internal/grade"
 )
 
 type answer = func(context.Context, cache.SharedIndexInformer, func(*corev1.Pod)) error
 
-var exercise = grade.Exercise[answer]{
-	Learner:  Run,
-	Starter:  starter.Run,
-	Accepted: []answer{solution.Run, another.Run},
+var grader = grade.Exercise[answer]{
+	Learner:  exercise.Run,
+	Accepted: []answer{answers.Run, answers.NeedsNoWorkQueue},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "objects in the queue", Answer: objects.Run, Says: "saves in the first"},
-		{Name: "saves in the handler", Answer: inthehandler.Run, Says: "saves in the first"},
-		{Name: "leaves out what comes too early", Answer: atmostoften.Run, Says: "version"},
-		{Name: "AddRateLimited for each event", Answer: ratelimited.Run, Says: "AddRateLimited is for retries"},
-		{Name: "a goroutine for each event", Answer: goroutines.Run, Says: "at the same time"},
-		{Name: "saves the state of the first event", Answer: stateofthefirstevent.Run, Says: "version"},
-		{Name: "does not wait for the worker", Answer: notwaiting.Run, Says: "while a save ran"},
-		{Name: "the worker stays", Answer: workerstays.Run, Says: "a goroutine still runs"},
+		{Name: "puts objects into the queue", Answer: answers.PutsObjectsIntoTheQueue, Says: "saves in the first"},
+		{Name: "saves in the handler", Answer: answers.SavesInTheHandler, Says: "saves in the first"},
+		{Name: "leaves out what comes too early", Answer: answers.LeavesOutWhatComesTooEarly, Says: "version"},
+		{Name: "calls AddRateLimited for each event", Answer: answers.CallsAddRateLimitedForEachEvent,
+			Says: "AddRateLimited is for retries"},
+		{Name: "starts a goroutine for each event", Answer: answers.StartsAGoroutineForEachEvent, Says: "at the same time"},
+		{Name: "saves the state of the first event", Answer: answers.SavesTheStateOfTheFirstEvent, Says: "version"},
+		{Name: "does not wait for the worker", Answer: answers.DoesNotWaitForTheWorker, Says: "while a save ran"},
+		{Name: "leaves the worker behind", Answer: answers.LeavesTheWorkerBehind, Says: "a goroutine still runs"},
 	},
 	Grade: func(t *grade.T, run answer) { t.Bubble(func(t *grade.T) { grading(t, run) }) },
 }
@@ -168,5 +159,5 @@ func (s *saves) save(pod *corev1.Pod) {
 	s.mu.Unlock()
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
-func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
+func TestGrader(t *testing.T)   { grader.TestGrader(t) }

@@ -1,3 +1,4 @@
+// Package exercise answers "Never two workers on one key". README.md has the task.
 package exercise
 
 import (

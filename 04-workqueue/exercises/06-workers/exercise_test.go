@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"fmt"
@@ -11,29 +11,23 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 
-	another "example.com/client-go-workbook/04-workqueue/exercises/06-workers/another"
-	donefirst "example.com/client-go-workbook/04-workqueue/exercises/06-workers/attempts/donefirst"
-	notwaiting "example.com/client-go-workbook/04-workqueue/exercises/06-workers/attempts/notwaiting"
-	oneworker "example.com/client-go-workbook/04-workqueue/exercises/06-workers/attempts/oneworker"
-	skipsrunning "example.com/client-go-workbook/04-workqueue/exercises/06-workers/attempts/skipsrunning"
-	unlimited "example.com/client-go-workbook/04-workqueue/exercises/06-workers/attempts/unlimited"
-	solution "example.com/client-go-workbook/04-workqueue/exercises/06-workers/solution"
-	starter "example.com/client-go-workbook/04-workqueue/exercises/06-workers/starter"
+	exercise "example.com/client-go-workbook/04-workqueue/exercises/06-workers"
+	answers "example.com/client-go-workbook/04-workqueue/exercises/answers/06-workers"
 	"example.com/client-go-workbook/internal/grade"
 )
 
 type answer = func(workqueue.TypedInterface[cache.ObjectName], int, func(cache.ObjectName))
 
-var exercise = grade.Exercise[answer]{
-	Learner:  Run,
-	Starter:  starter.Run,
-	Accepted: []answer{solution.Run, another.Run},
+var grader = grade.Exercise[answer]{
+	Learner:  exercise.Run,
+	Accepted: []answer{answers.Run, answers.LimitsAGroup},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "Done before the sync", Answer: donefirst.Run, Says: "2 syncs of default/"},
-		{Name: "a goroutine for each key", Answer: unlimited.Run, Says: "at the same time"},
-		{Name: "one sync after the other", Answer: oneworker.Run, Says: "1 sync(s) at the same time"},
-		{Name: "does not wait for the workers", Answer: notwaiting.Run, Says: "Run returned"},
-		{Name: "leaves out a key that is being synced", Answer: skipsrunning.Run, Says: "added again during its sync"},
+		{Name: "calls Done before the sync", Answer: answers.CallsDoneBeforeTheSync, Says: "2 syncs of default/"},
+		{Name: "starts a goroutine for each key", Answer: answers.StartsAGoroutineForEachKey, Says: "at the same time"},
+		{Name: "syncs one key after the other", Answer: answers.SyncsOneKeyAfterTheOther, Says: "1 sync(s) at the same time"},
+		{Name: "does not wait for the workers", Answer: answers.DoesNotWaitForTheWorkers, Says: "Run returned"},
+		{Name: "leaves out a key that is being synced", Answer: answers.LeavesOutAKeyThatIsBeingSynced,
+			Says: "added again during its sync"},
 	},
 	Timeout: 10 * time.Second, // for a loop that never waits
 	Grade:   func(t *grade.T, run answer) { t.Bubble(func(t *grade.T) { grading(t, run) }) },
@@ -153,5 +147,5 @@ func (s *syncs) handle(key cache.ObjectName) {
 	s.mu.Unlock()
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
-func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
+func TestGrader(t *testing.T)   { grader.TestGrader(t) }

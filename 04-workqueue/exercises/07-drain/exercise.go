@@ -1,3 +1,4 @@
+// Package exercise answers "Drain". README.md has the task.
 package exercise
 
 import (

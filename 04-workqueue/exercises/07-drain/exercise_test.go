@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"context"
@@ -13,16 +13,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 
-	another "example.com/client-go-workbook/04-workqueue/exercises/07-drain/another"
-	doesnotwait "example.com/client-go-workbook/04-workqueue/exercises/07-drain/attempts/doesnotwait"
-	leftnotreturned "example.com/client-go-workbook/04-workqueue/exercises/07-drain/attempts/leftnotreturned"
-	limitfromstart "example.com/client-go-workbook/04-workqueue/exercises/07-drain/attempts/limitfromstart"
-	nolimit "example.com/client-go-workbook/04-workqueue/exercises/07-drain/attempts/nolimit"
-	stopsatonce "example.com/client-go-workbook/04-workqueue/exercises/07-drain/attempts/stopsatonce"
-	syncsendwithctx "example.com/client-go-workbook/04-workqueue/exercises/07-drain/attempts/syncsendwithctx"
-	withdrain "example.com/client-go-workbook/04-workqueue/exercises/07-drain/attempts/withdrain"
-	solution "example.com/client-go-workbook/04-workqueue/exercises/07-drain/solution"
-	starter "example.com/client-go-workbook/04-workqueue/exercises/07-drain/starter"
+	exercise "example.com/client-go-workbook/04-workqueue/exercises/07-drain"
+	answers "example.com/client-go-workbook/04-workqueue/exercises/answers/07-drain"
 	"example.com/client-go-workbook/internal/grade"
 )
 
@@ -30,18 +22,17 @@ type answer = func(
 	context.Context, workqueue.TypedInterface[cache.ObjectName], time.Duration, func(context.Context, cache.ObjectName),
 ) []cache.ObjectName
 
-var exercise = grade.Exercise[answer]{
-	Learner:  Run,
-	Starter:  starter.Run,
-	Accepted: []answer{solution.Run, another.Run},
+var grader = grade.Exercise[answer]{
+	Learner:  exercise.Run,
+	Accepted: []answer{answers.Run, answers.X},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "the syncs end with ctx", Answer: syncsendwithctx.Run, Says: "context.WithoutCancel"},
-		{Name: "no sync after ctx has ended", Answer: stopsatonce.Run, Says: "sync(s)"},
-		{Name: "ShutDownWithDrain waits for the queue", Answer: withdrain.Run, Says: "were still queued"},
-		{Name: "the time of limit begins at the start", Answer: limitfromstart.Run, Says: "when does the time"},
-		{Name: "no limit", Answer: nolimit.Run, Says: "no longer than"},
-		{Name: "does not wait for the last sync", Answer: doesnotwait.Run, Says: "while a sync ran"},
-		{Name: "begins syncs after the limit", Answer: leftnotreturned.Run, Says: "had ended already"},
+		{Name: "ends the syncs with ctx", Answer: answers.EndsTheSyncsWithCtx, Says: "context.WithoutCancel"},
+		{Name: "begins no sync after ctx has ended", Answer: answers.BeginsNoSyncAfterCtxHasEnded, Says: "sync(s)"},
+		{Name: "waits with ShutDownWithDrain", Answer: answers.WaitsWithShutDownWithDrain, Says: "were still queued"},
+		{Name: "begins the limit at the start", Answer: answers.BeginsTheLimitAtTheStart, Says: "when does the time"},
+		{Name: "has no limit", Answer: answers.HasNoLimit, Says: "no longer than"},
+		{Name: "does not wait for the last sync", Answer: answers.DoesNotWaitForTheLastSync, Says: "while a sync ran"},
+		{Name: "begins syncs after the limit", Answer: answers.BeginsSyncsAfterTheLimit, Says: "had ended already"},
 	},
 	Timeout: 10 * time.Second, // for a loop that never waits
 	Grade: func(t *grade.T, run answer) {
@@ -227,5 +218,5 @@ func (q pausing) Done(key cache.ObjectName) {
 	time.Sleep(time.Millisecond)
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
-func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
+func TestGrader(t *testing.T)   { grader.TestGrader(t) }

@@ -1,3 +1,4 @@
+// Package exercise answers "Again in an hour, at once when it changes". README.md has the task.
 package exercise
 
 import (

@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"errors"
@@ -12,33 +12,24 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 
-	another "example.com/client-go-workbook/04-workqueue/exercises/08-add-after/another"
-	forgetsatzero "example.com/client-go-workbook/04-workqueue/exercises/08-add-after/attempts/forgetsatzero"
-	noretry "example.com/client-go-workbook/04-workqueue/exercises/08-add-after/attempts/noretry"
-	onlyonce "example.com/client-go-workbook/04-workqueue/exercises/08-add-after/attempts/onlyonce"
-	ratelimited "example.com/client-go-workbook/04-workqueue/exercises/08-add-after/attempts/ratelimited"
-	sleeps "example.com/client-go-workbook/04-workqueue/exercises/08-add-after/attempts/sleeps"
-	timerforeachsync "example.com/client-go-workbook/04-workqueue/exercises/08-add-after/attempts/timerforeachsync"
-	zeroatonce "example.com/client-go-workbook/04-workqueue/exercises/08-add-after/attempts/zeroatonce"
-	solution "example.com/client-go-workbook/04-workqueue/exercises/08-add-after/solution"
-	starter "example.com/client-go-workbook/04-workqueue/exercises/08-add-after/starter"
+	exercise "example.com/client-go-workbook/04-workqueue/exercises/08-add-after"
+	answers "example.com/client-go-workbook/04-workqueue/exercises/answers/08-add-after"
 	"example.com/client-go-workbook/internal/grade"
 )
 
 type answer = func(workqueue.TypedRateLimitingInterface[cache.ObjectName], func(cache.ObjectName) (time.Duration, error))
 
-var exercise = grade.Exercise[answer]{
-	Learner:  Worker,
-	Starter:  starter.Worker,
-	Accepted: []answer{solution.Worker, another.Worker},
+var grader = grade.Exercise[answer]{
+	Learner:  exercise.Worker,
+	Accepted: []answer{answers.Worker, answers.HasTimersOfItsOwn},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "sleeps in the worker", Answer: sleeps.Worker, Says: "holds its key"},
-		{Name: "a timer for each sync", Answer: timerforeachsync.Worker, Says: "adds another one"},
-		{Name: "AddAfter with 0", Answer: zeroatonce.Worker, Says: "AddAfter with 0"},
-		{Name: "no retry after a failure", Answer: noretry.Worker, Says: "succeeds with its second retry"},
-		{Name: "AddRateLimited after a success", Answer: ratelimited.Worker, Says: "comes after that time"},
-		{Name: "no Forget for a key that comes again", Answer: forgetsatzero.Worker, Says: "after each success"},
-		{Name: "comes back only once", Answer: onlyonce.Worker, Says: "not at all"},
+		{Name: "sleeps in the worker", Answer: answers.SleepsInTheWorker, Says: "holds its key"},
+		{Name: "starts a timer for each sync", Answer: answers.StartsATimerForEachSync, Says: "adds another one"},
+		{Name: "calls AddAfter with 0", Answer: answers.CallsAddAfterWith0, Says: "AddAfter with 0"},
+		{Name: "does not retry after a failure", Answer: answers.DoesNotRetryAfterAFailure, Says: "succeeds with its second retry"},
+		{Name: "calls AddRateLimited after a success", Answer: answers.CallsAddRateLimitedAfterASuccess, Says: "comes after that time"},
+		{Name: "does not forget a key that comes again", Answer: answers.DoesNotForgetAKeyThatComesAgain, Says: "after each success"},
+		{Name: "comes back only once", Answer: answers.ComesBackOnlyOnce, Says: "not at all"},
 	},
 	Timeout: 10 * time.Second, // for a loop that never waits
 	Grade:   func(t *grade.T, worker answer) { t.Bubble(func(t *grade.T) { grading(t, worker) }) },
@@ -155,5 +146,5 @@ func grading(t *grade.T, worker answer) {
 	t.Doing("the worker returns when the queue is shut down and empty")
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
-func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
+func TestGrader(t *testing.T)   { grader.TestGrader(t) }

@@ -1,5 +1,4 @@
-// Exercise 5.1: README.md has the task.
-
+// Package exercise answers "A child with an owner". README.md has the task.
 package exercise
 
 import (

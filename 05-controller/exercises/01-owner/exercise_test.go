@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"context"
@@ -10,13 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
-	another "example.com/client-go-workbook/05-controller/exercises/01-owner/another"
-	failsagain "example.com/client-go-workbook/05-controller/exercises/01-owner/attempts/fails-when-called-again"
-	objectkind "example.com/client-go-workbook/05-controller/exercises/01-owner/attempts/kind-of-the-object"
-	label "example.com/client-go-workbook/05-controller/exercises/01-owner/attempts/label-instead"
-	notcontroller "example.com/client-go-workbook/05-controller/exercises/01-owner/attempts/not-the-controller"
-	solution "example.com/client-go-workbook/05-controller/exercises/01-owner/solution"
-	starter "example.com/client-go-workbook/05-controller/exercises/01-owner/starter"
+	exercise "example.com/client-go-workbook/05-controller/exercises/01-owner"
+	answers "example.com/client-go-workbook/05-controller/exercises/answers/01-owner"
 	"example.com/client-go-workbook/internal/grade"
 	"example.com/client-go-workbook/internal/testcluster"
 	"example.com/client-go-workbook/internal/testkit"
@@ -24,15 +19,14 @@ import (
 
 type answer = func(ctx context.Context, services typedcorev1.ServiceInterface, configMap *corev1.ConfigMap) error
 
-var exercise = grade.Exercise[answer]{
-	Learner:  CreateService,
-	Starter:  starter.CreateService,
-	Accepted: []answer{solution.CreateService, another.CreateService},
+var grader = grade.Exercise[answer]{
+	Learner:  exercise.CreateService,
+	Accepted: []answer{answers.CreateService, answers.AsksFirst},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "takes the kind from the object", Answer: objectkind.CreateService, Says: "kind: Required value"},
-		{Name: "an owner that is not the controller", Answer: notcontroller.CreateService, Says: "controller is not set"},
-		{Name: "a label", Answer: label.CreateService, Says: "no owner reference"},
-		{Name: "fails when called again", Answer: failsagain.CreateService, Says: "already exists"},
+		{Name: "takes the kind from the object", Answer: answers.TakesTheKindFromTheObject, Says: "kind: Required value"},
+		{Name: "does not set controller", Answer: answers.DoesNotSetController, Says: "controller is not set"},
+		{Name: "sets a label instead", Answer: answers.SetsALabelInstead, Says: "no owner reference"},
+		{Name: "fails when called again", Answer: answers.FailsWhenCalledAgain, Says: "already exists"},
 	},
 	Grade: func(t *grade.T, createService answer) {
 		config := testcluster.Config(t)
@@ -89,6 +83,6 @@ func checkOwner(t *grade.T, service *corev1.Service, configMap *corev1.ConfigMap
 	}
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
 
-func TestGrader(t *testing.T) { exercise.TestGrader(t) }
+func TestGrader(t *testing.T) { grader.TestGrader(t) }

@@ -1,5 +1,4 @@
-// Exercise 5.2: README.md has the task.
-
+// Package exercise answers "Leave alone what is not yours". README.md has the task.
 package exercise
 
 import (

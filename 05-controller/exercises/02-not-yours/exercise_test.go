@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"context"
@@ -12,15 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
-	another "example.com/client-go-workbook/05-controller/exercises/02-not-yours/another"
-	adopts "example.com/client-go-workbook/05-controller/exercises/02-not-yours/attempts/adopts"
-	anyowner "example.com/client-go-workbook/05-controller/exercises/02-not-yours/attempts/any-owner"
-	byname "example.com/client-go-workbook/05-controller/exercises/02-not-yours/attempts/by-name"
-	bytheownersname "example.com/client-go-workbook/05-controller/exercises/02-not-yours/attempts/by-the-owners-name"
-	changesthestore "example.com/client-go-workbook/05-controller/exercises/02-not-yours/attempts/changes-the-store"
-	saysnothing "example.com/client-go-workbook/05-controller/exercises/02-not-yours/attempts/says-nothing"
-	solution "example.com/client-go-workbook/05-controller/exercises/02-not-yours/solution"
-	starter "example.com/client-go-workbook/05-controller/exercises/02-not-yours/starter"
+	exercise "example.com/client-go-workbook/05-controller/exercises/02-not-yours"
+	answers "example.com/client-go-workbook/05-controller/exercises/answers/02-not-yours"
 	"example.com/client-go-workbook/internal/grade"
 	"example.com/client-go-workbook/internal/testcluster"
 	"example.com/client-go-workbook/internal/testkit"
@@ -34,17 +27,16 @@ type answer = func(
 	port int32,
 ) error
 
-var exercise = grade.Exercise[answer]{
-	Learner:  SetPort,
-	Starter:  starter.SetPort,
-	Accepted: []answer{solution.SetPort, another.SetPort},
+var grader = grade.Exercise[answer]{
+	Learner:  exercise.SetPort,
+	Accepted: []answer{answers.SetPort, answers.FindsTheOwnerItself},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "decides by the Service's name", Answer: byname.SetPort, Says: "no write"},
-		{Name: "decides by the owner's name", Answer: bytheownersname.SetPort, Says: "an earlier ConfigMap"},
-		{Name: "takes any owner", Answer: anyowner.SetPort, Says: "but is not its controller"},
-		{Name: "says nothing", Answer: saysnothing.SetPort, Says: "it returns: <nil>"},
-		{Name: "adopts", Answer: adopts.SetPort, Says: "that has no owner"},
-		{Name: "changes the store's object", Answer: changesthestore.SetPort, Says: "its port was 3306, and is"},
+		{Name: "decides by the Service's name", Answer: answers.DecidesByTheServicesName, Says: "no write"},
+		{Name: "decides by the owner's name", Answer: answers.DecidesByTheOwnersName, Says: "an earlier ConfigMap"},
+		{Name: "takes any owner", Answer: answers.TakesAnyOwner, Says: "but is not its controller"},
+		{Name: "says nothing", Answer: answers.SaysNothing, Says: "it returns: <nil>"},
+		{Name: "adopts", Answer: answers.Adopts, Says: "that has no owner"},
+		{Name: "changes the store's object", Answer: answers.ChangesTheStoresObject, Says: "its port was 3306, and is"},
 	},
 	Grade: func(t *grade.T, setPort answer) {
 		config := testcluster.Config(t)
@@ -125,6 +117,6 @@ func controller(configMap *corev1.ConfigMap) metav1.OwnerReference {
 	return *metav1.NewControllerRef(configMap, corev1.SchemeGroupVersion.WithKind("ConfigMap"))
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
 
-func TestGrader(t *testing.T) { exercise.TestGrader(t) }
+func TestGrader(t *testing.T) { grader.TestGrader(t) }

@@ -1,5 +1,4 @@
-// Exercise 5.3: README.md has the task.
-
+// Package exercise answers "No write when nothing differs". README.md has the task.
 package exercise
 
 import (

@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"context"
@@ -12,15 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
-	another "example.com/client-go-workbook/05-controller/exercises/03-nothing-differs/another"
-	addstotheselector "example.com/client-go-workbook/05-controller/exercises/03-nothing-differs/attempts/adds-to-the-selector"
-	appliesalways "example.com/client-go-workbook/05-controller/exercises/03-nothing-differs/attempts/applies-always"
-	comparesalllabels "example.com/client-go-workbook/05-controller/exercises/03-nothing-differs/attempts/compares-all-labels"
-	comparesthespec "example.com/client-go-workbook/05-controller/exercises/03-nothing-differs/attempts/compares-the-spec"
-	createsonly "example.com/client-go-workbook/05-controller/exercises/03-nothing-differs/attempts/creates-only"
-	writesthetime "example.com/client-go-workbook/05-controller/exercises/03-nothing-differs/attempts/writes-the-time"
-	solution "example.com/client-go-workbook/05-controller/exercises/03-nothing-differs/solution"
-	starter "example.com/client-go-workbook/05-controller/exercises/03-nothing-differs/starter"
+	exercise "example.com/client-go-workbook/05-controller/exercises/03-nothing-differs"
+	answers "example.com/client-go-workbook/05-controller/exercises/answers/03-nothing-differs"
 	"example.com/client-go-workbook/internal/grade"
 	"example.com/client-go-workbook/internal/testcluster"
 	"example.com/client-go-workbook/internal/testkit"
@@ -28,17 +21,16 @@ import (
 
 type answer = func(ctx context.Context, services typedcorev1.ServiceInterface, name, app string) error
 
-var exercise = grade.Exercise[answer]{
-	Learner:  EnsureService,
-	Starter:  starter.EnsureService,
-	Accepted: []answer{solution.EnsureService, another.EnsureService},
+var grader = grade.Exercise[answer]{
+	Learner:  exercise.EnsureService,
+	Accepted: []answer{answers.EnsureService, answers.SetsItsFieldsInACopy},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "applies always", Answer: appliesalways.EnsureService, Says: "PATCH services/"},
-		{Name: "compares the whole spec", Answer: comparesthespec.EnsureService, Says: "PUT services/"},
-		{Name: "compares all labels", Answer: comparesalllabels.EnsureService, Says: "label team"},
-		{Name: "creates only", Answer: createsonly.EnsureService, Says: "selector is app=somebody"},
-		{Name: "adds to the selector", Answer: addstotheselector.EnsureService, Says: "selector is also=this,app=orders"},
-		{Name: "writes the time", Answer: writesthetime.EnsureService, Says: "PUT services/"},
+		{Name: "applies always", Answer: answers.AppliesAlways, Says: "PATCH services/"},
+		{Name: "compares the whole spec", Answer: answers.ComparesTheWholeSpec, Says: "PUT services/"},
+		{Name: "compares all labels", Answer: answers.ComparesAllLabels, Says: "label team"},
+		{Name: "creates only", Answer: answers.CreatesOnly, Says: "selector is app=somebody"},
+		{Name: "adds to the selector", Answer: answers.AddsToTheSelector, Says: "selector is also=this,app=orders"},
+		{Name: "writes the time", Answer: answers.WritesTheTime, Says: "PUT services/"},
 	},
 	Grade: func(t *grade.T, ensureService answer) {
 		config := testcluster.Config(t)
@@ -131,6 +123,6 @@ func orNone(value string) string {
 	return value
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
 
-func TestGrader(t *testing.T) { exercise.TestGrader(t) }
+func TestGrader(t *testing.T) { grader.TestGrader(t) }

@@ -1,5 +1,4 @@
-// Exercise 5.4: README.md has the task.
-
+// Package exercise answers "Read again after a conflict". README.md has the task.
 package exercise
 
 import (

@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"context"
@@ -14,14 +14,8 @@ import (
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
-	another "example.com/client-go-workbook/05-controller/exercises/04-conflict/another"
-	givesup "example.com/client-go-workbook/05-controller/exercises/04-conflict/attempts/gives-up"
-	hidestheconflict "example.com/client-go-workbook/05-controller/exercises/04-conflict/attempts/hides-the-conflict"
-	readsonce "example.com/client-go-workbook/05-controller/exercises/04-conflict/attempts/reads-once"
-	retrieseverything "example.com/client-go-workbook/05-controller/exercises/04-conflict/attempts/retries-everything"
-	withoutversion "example.com/client-go-workbook/05-controller/exercises/04-conflict/attempts/without-version"
-	solution "example.com/client-go-workbook/05-controller/exercises/04-conflict/solution"
-	starter "example.com/client-go-workbook/05-controller/exercises/04-conflict/starter"
+	exercise "example.com/client-go-workbook/05-controller/exercises/04-conflict"
+	answers "example.com/client-go-workbook/05-controller/exercises/answers/04-conflict"
 	"example.com/client-go-workbook/internal/grade"
 	"example.com/client-go-workbook/internal/testcluster"
 	"example.com/client-go-workbook/internal/testkit"
@@ -29,16 +23,15 @@ import (
 
 type answer = func(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string) error
 
-var exercise = grade.Exercise[answer]{
-	Learner:  Increment,
-	Starter:  starter.Increment,
-	Accepted: []answer{solution.Increment, another.Increment},
+var grader = grade.Exercise[answer]{
+	Learner:  exercise.Increment,
+	Accepted: []answer{answers.Increment, answers.SendsAPatchWithTheVersion},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "reads once", Answer: readsonce.Increment, Says: "the object has been modified"},
-		{Name: "removes the version", Answer: withoutversion.Increment, Says: "an increment is lost"},
-		{Name: "gives up", Answer: givesup.Increment, Says: "the object has been modified"},
-		{Name: "retries everything", Answer: retrieseverything.Increment, Says: "it sends GET 5 times"},
-		{Name: "hides the conflict", Answer: hidestheconflict.Increment, Says: "an increment is lost"},
+		{Name: "reads once", Answer: answers.ReadsOnce, Says: "the object has been modified"},
+		{Name: "removes the version", Answer: answers.RemovesTheVersion, Says: "an increment is lost"},
+		{Name: "gives up", Answer: answers.GivesUp, Says: "the object has been modified"},
+		{Name: "retries everything", Answer: answers.RetriesEverything, Says: "it sends GET 5 times"},
+		{Name: "hides the conflict", Answer: answers.HidesTheConflict, Says: "an increment is lost"},
 	},
 	Grade: func(t *grade.T, increment answer) {
 		config := testcluster.Config(t)
@@ -116,6 +109,6 @@ func count(t *grade.T, configMaps typedcorev1.ConfigMapInterface, name string) i
 	return count
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
 
-func TestGrader(t *testing.T) { exercise.TestGrader(t) }
+func TestGrader(t *testing.T) { grader.TestGrader(t) }

@@ -1,5 +1,4 @@
-// Exercise 5.5: README.md has the task.
-
+// Package exercise answers "When not to send again". README.md has the task.
 package exercise
 
 import (

@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"context"
@@ -11,14 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
-	another "example.com/client-go-workbook/05-controller/exercises/05-decision/another"
-	changesthestore "example.com/client-go-workbook/05-controller/exercises/05-decision/attempts/changes-the-store"
-	decidesonce "example.com/client-go-workbook/05-controller/exercises/05-decision/attempts/decides-once"
-	hidestheconflict "example.com/client-go-workbook/05-controller/exercises/05-decision/attempts/hides-the-conflict"
-	patcheswithoutversion "example.com/client-go-workbook/05-controller/exercises/05-decision/attempts/patches-without-version"
-	retriesonconflict "example.com/client-go-workbook/05-controller/exercises/05-decision/attempts/retries-on-conflict"
-	solution "example.com/client-go-workbook/05-controller/exercises/05-decision/solution"
-	starter "example.com/client-go-workbook/05-controller/exercises/05-decision/starter"
+	exercise "example.com/client-go-workbook/05-controller/exercises/05-decision"
+	answers "example.com/client-go-workbook/05-controller/exercises/answers/05-decision"
 	"example.com/client-go-workbook/internal/grade"
 	"example.com/client-go-workbook/internal/testcluster"
 	"example.com/client-go-workbook/internal/testkit"
@@ -26,16 +20,15 @@ import (
 
 type answer = func(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, stored *corev1.ConfigMap, me string) error
 
-var exercise = grade.Exercise[answer]{
-	Learner:  Take,
-	Starter:  starter.Take,
-	Accepted: []answer{solution.Take, another.Take},
+var grader = grade.Exercise[answer]{
+	Learner:  exercise.Take,
+	Accepted: []answer{answers.Take, answers.DecidesAgain},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "retries on conflict", Answer: retriesonconflict.Take, Says: "you have taken it away"},
-		{Name: "patches without a version", Answer: patcheswithoutversion.Take, Says: "you have taken it away"},
-		{Name: "hides the conflict", Answer: hidestheconflict.Take, Says: "it returns nil"},
-		{Name: "decides once", Answer: decidesonce.Take, Says: "you have taken it away"},
-		{Name: "changes the store", Answer: changesthestore.Take, Says: "the store's ConfigMap has"},
+		{Name: "retries on conflict", Answer: answers.RetriesOnConflict, Says: "you have taken it away"},
+		{Name: "patches without a version", Answer: answers.PatchesWithoutAVersion, Says: "you have taken it away"},
+		{Name: "hides the conflict", Answer: answers.HidesTheConflict, Says: "it returns nil"},
+		{Name: "decides once", Answer: answers.DecidesOnce, Says: "you have taken it away"},
+		{Name: "changes the store", Answer: answers.ChangesTheStore, Says: "the store's ConfigMap has"},
 	},
 	Grade: func(t *grade.T, take answer) {
 		config := testcluster.Config(t)
@@ -88,6 +81,6 @@ var exercise = grade.Exercise[answer]{
 	},
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
 
-func TestGrader(t *testing.T) { exercise.TestGrader(t) }
+func TestGrader(t *testing.T) { grader.TestGrader(t) }

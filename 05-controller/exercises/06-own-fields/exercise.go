@@ -1,5 +1,4 @@
-// Exercise 5.6: README.md has the task.
-
+// Package exercise answers "Own fields only". README.md has the task.
 package exercise
 
 import (

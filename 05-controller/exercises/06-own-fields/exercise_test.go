@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"context"
@@ -12,14 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
-	another "example.com/client-go-workbook/05-controller/exercises/06-own-fields/another"
-	amanagerforeachcall "example.com/client-go-workbook/05-controller/exercises/06-own-fields/attempts/a-manager-for-each-call"
-	extractsandadds "example.com/client-go-workbook/05-controller/exercises/06-own-fields/attempts/extracts-and-adds"
-	merges "example.com/client-go-workbook/05-controller/exercises/06-own-fields/attempts/merges"
-	replacesthedata "example.com/client-go-workbook/05-controller/exercises/06-own-fields/attempts/replaces-the-data"
-	withoutforce "example.com/client-go-workbook/05-controller/exercises/06-own-fields/attempts/without-force"
-	solution "example.com/client-go-workbook/05-controller/exercises/06-own-fields/solution"
-	starter "example.com/client-go-workbook/05-controller/exercises/06-own-fields/starter"
+	exercise "example.com/client-go-workbook/05-controller/exercises/06-own-fields"
+	answers "example.com/client-go-workbook/05-controller/exercises/answers/06-own-fields"
 	"example.com/client-go-workbook/internal/grade"
 	"example.com/client-go-workbook/internal/testcluster"
 	"example.com/client-go-workbook/internal/testkit"
@@ -32,16 +26,15 @@ type answer = func(
 	settings map[string]string,
 ) error
 
-var exercise = grade.Exercise[answer]{
-	Learner:  ApplySettings,
-	Starter:  starter.ApplySettings,
-	Accepted: []answer{solution.ApplySettings, another.ApplySettings},
+var grader = grade.Exercise[answer]{
+	Learner:  exercise.ApplySettings,
+	Accepted: []answer{answers.ApplySettings, answers.RemembersItsKeys},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "replaces the data", Answer: replacesthedata.ApplySettings, Says: "theirs is not there"},
-		{Name: "merges", Answer: merges.ApplySettings, Says: "size is "},
-		{Name: "does not force", Answer: withoutforce.ApplySettings, Says: `conflict with "somebody"`},
-		{Name: "extracts and adds", Answer: extractsandadds.ApplySettings, Says: "size is "},
-		{Name: "has a manager for each call", Answer: amanagerforeachcall.ApplySettings, Says: "size is "},
+		{Name: "replaces the data", Answer: answers.ReplacesTheData, Says: "theirs is not there"},
+		{Name: "merges", Answer: answers.Merges, Says: "size is "},
+		{Name: "does not force", Answer: answers.DoesNotForce, Says: `conflict with "somebody"`},
+		{Name: "extracts and adds", Answer: answers.ExtractsAndAdds, Says: "size is "},
+		{Name: "has a manager for each call", Answer: answers.HasAManagerForEachCall, Says: "size is "},
 	},
 	Grade: func(t *grade.T, applySettings answer) {
 		config := testcluster.Config(t)
@@ -104,6 +97,6 @@ func orNone(value string) string {
 	return value
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
 
-func TestGrader(t *testing.T) { exercise.TestGrader(t) }
+func TestGrader(t *testing.T) { grader.TestGrader(t) }

@@ -1,5 +1,4 @@
-// Exercise 5.7: README.md has the task.
-
+// Package exercise answers "Events when something changes". README.md has the task.
 package exercise
 
 import (

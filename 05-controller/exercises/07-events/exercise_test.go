@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"context"
@@ -16,15 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/tools/record"
 
-	another "example.com/client-go-workbook/05-controller/exercises/07-events/another"
-	ateachretry "example.com/client-go-workbook/05-controller/exercises/07-events/attempts/at-each-retry"
-	ateachsync "example.com/client-go-workbook/05-controller/exercises/07-events/attempts/at-each-sync"
-	beforethewrite "example.com/client-go-workbook/05-controller/exercises/07-events/attempts/before-the-write"
-	onceforever "example.com/client-go-workbook/05-controller/exercises/07-events/attempts/once-for-ever"
-	onememoryforaname "example.com/client-go-workbook/05-controller/exercises/07-events/attempts/one-memory-for-a-name"
-	onememoryforall "example.com/client-go-workbook/05-controller/exercises/07-events/attempts/one-memory-for-all"
-	solution "example.com/client-go-workbook/05-controller/exercises/07-events/solution"
-	starter "example.com/client-go-workbook/05-controller/exercises/07-events/starter"
+	exercise "example.com/client-go-workbook/05-controller/exercises/07-events"
+	answers "example.com/client-go-workbook/05-controller/exercises/answers/07-events"
 	"example.com/client-go-workbook/internal/grade"
 )
 
@@ -33,17 +26,16 @@ type answer = func(
 	ensure func(ctx context.Context, configMap *corev1.ConfigMap) (bool, error),
 ) func(ctx context.Context, configMap *corev1.ConfigMap) error
 
-var exercise = grade.Exercise[answer]{
-	Learner:  NewSync,
-	Starter:  starter.NewSync,
-	Accepted: []answer{solution.NewSync, another.NewSync},
+var grader = grade.Exercise[answer]{
+	Learner:  exercise.NewSync,
+	Accepted: []answer{answers.NewSync, answers.HasATypeWithAMethod},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "at each sync", Answer: ateachsync.NewSync, Says: "nothing differs"},
-		{Name: "before the write", Answer: beforethewrite.NewSync, Says: "no Event, after a conflict"},
-		{Name: "at each retry", Answer: ateachretry.NewSync, Says: "expected  no Event"},
-		{Name: "once for ever", Answer: onceforever.NewSync, Says: "the same mistake again, after a success"},
-		{Name: "one memory for all", Answer: onememoryforall.NewSync, Says: "the same mistake in another ConfigMap"},
-		{Name: "one memory for a name", Answer: onememoryforaname.NewSync, Says: "the same mistake in another namespace"},
+		{Name: "records each sync", Answer: answers.RecordsEachSync, Says: "nothing differs"},
+		{Name: "records before the write", Answer: answers.RecordsBeforeTheWrite, Says: "no Event, after a conflict"},
+		{Name: "records each retry", Answer: answers.RecordsEachRetry, Says: "expected  no Event"},
+		{Name: "records once for ever", Answer: answers.RecordsOnceForEver, Says: "the same mistake again, after a success"},
+		{Name: "has one memory for all", Answer: answers.HasOneMemoryForAll, Says: "the same mistake in another ConfigMap"},
+		{Name: "has one memory for a name", Answer: answers.HasOneMemoryForAName, Says: "the same mistake in another namespace"},
 	},
 	Grade: func(t *grade.T, newSync answer) {
 		name := fmt.Sprintf("orders-%d", t.Rand.IntN(1000))
@@ -141,6 +133,6 @@ func (r *recorder) AnnotatedEventf(object runtime.Object, _ map[string]string, e
 	r.Event(object, eventType, reason, "")
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
 
-func TestGrader(t *testing.T) { exercise.TestGrader(t) }
+func TestGrader(t *testing.T) { grader.TestGrader(t) }

@@ -1,5 +1,4 @@
-// Exercise 5.8: README.md has the task.
-
+// Package exercise answers "A finalizer". README.md has the task.
 package exercise
 
 import (

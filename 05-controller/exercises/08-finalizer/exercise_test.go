@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"context"
@@ -13,15 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
-	another "example.com/client-go-workbook/05-controller/exercises/08-finalizer/another"
-	addswhiledeleting "example.com/client-go-workbook/05-controller/exercises/08-finalizer/attempts/adds-while-deleting"
-	createsfirst "example.com/client-go-workbook/05-controller/exercises/08-finalizer/attempts/creates-first"
-	ignorestheerror "example.com/client-go-workbook/05-controller/exercises/08-finalizer/attempts/ignores-the-error"
-	patchesthewholelist "example.com/client-go-workbook/05-controller/exercises/08-finalizer/attempts/patches-the-whole-list"
-	removesallfinalizers "example.com/client-go-workbook/05-controller/exercises/08-finalizer/attempts/removes-all-finalizers"
-	removesthefinalizerfirst "example.com/client-go-workbook/05-controller/exercises/08-finalizer/attempts/removes-the-finalizer-first"
-	solution "example.com/client-go-workbook/05-controller/exercises/08-finalizer/solution"
-	starter "example.com/client-go-workbook/05-controller/exercises/08-finalizer/starter"
+	exercise "example.com/client-go-workbook/05-controller/exercises/08-finalizer"
+	answers "example.com/client-go-workbook/05-controller/exercises/answers/08-finalizer"
 	"example.com/client-go-workbook/internal/grade"
 	"example.com/client-go-workbook/internal/testcluster"
 	"example.com/client-go-workbook/internal/testkit"
@@ -34,21 +27,20 @@ type answer = func(
 	create, remove func(ctx context.Context, bucket string) error,
 ) error
 
-var exercise = grade.Exercise[answer]{
-	Learner:  Sync,
-	Starter:  starter.Sync,
-	Accepted: []answer{solution.Sync, another.Sync},
+var grader = grade.Exercise[answer]{
+	Learner:  exercise.Sync,
+	Accepted: []answer{answers.Sync, answers.AppliesTheFinalizer},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "creates the bucket first", Answer: createsfirst.Sync, Says: "before the bucket is created"},
-		{Name: "removes the finalizer first", Answer: removesthefinalizerfirst.Sync, Says: "while the bucket is being removed"},
-		{Name: "ignores the error", Answer: ignorestheerror.Sync, Says: "it returns: <nil>"},
-		{Name: "patches the whole list", Answer: patchesthewholelist.Sync, Says: "added between your read and your write"},
-		{Name: "removes all finalizers", Answer: removesallfinalizers.Sync, Says: "finalizer of somebody else"},
-		{Name: "adds while deleting", Answer: addswhiledeleting.Sync, Says: "no new finalizers can be added"},
+		{Name: "creates the bucket first", Answer: answers.CreatesTheBucketFirst, Says: "before the bucket is created"},
+		{Name: "removes the finalizer first", Answer: answers.RemovesTheFinalizerFirst, Says: "while the bucket is being removed"},
+		{Name: "ignores the error", Answer: answers.IgnoresTheError, Says: "it returns: <nil>"},
+		{Name: "patches the whole list", Answer: answers.PatchesTheWholeList, Says: "added between your read and your write"},
+		{Name: "removes all finalizers", Answer: answers.RemovesAllFinalizers, Says: "finalizer of somebody else"},
+		{Name: "adds while deleting", Answer: answers.AddsWhileDeleting, Says: "no new finalizers can be added"},
 	},
 	Grade: func(t *grade.T, sync answer) {
 		config := testcluster.Config(t)
-		g := &grader{
+		g := &world{
 			T:       t,
 			name:    fmt.Sprintf("orders-%d", t.Rand.IntN(1000)),
 			sync:    sync,
@@ -113,7 +105,7 @@ const (
 	late   = "example.com/late"
 )
 
-type grader struct {
+type world struct {
 	*grade.T
 	configMaps typedcorev1.ConfigMapInterface
 	learners   typedcorev1.ConfigMapInterface
@@ -128,7 +120,7 @@ type grader struct {
 }
 
 // createBucket is the answer's parameter create.
-func (g *grader) createBucket(_ context.Context, bucket string) error {
+func (g *world) createBucket(_ context.Context, bucket string) error {
 	switch configMap := g.configMap(); {
 	case configMap == nil || configMap.DeletionTimestamp != nil:
 		g.expected, g.seen = "a ConfigMap that is being deleted, or is gone, gets no bucket", "create is called"
@@ -139,7 +131,7 @@ func (g *grader) createBucket(_ context.Context, bucket string) error {
 }
 
 // removeBucket is the answer's parameter remove.
-func (g *grader) removeBucket(_ context.Context, bucket string) error {
+func (g *world) removeBucket(_ context.Context, bucket string) error {
 	switch configMap := g.configMap(); {
 	case configMap != nil && configMap.DeletionTimestamp == nil:
 		g.expected, g.seen = "the bucket stays while the ConfigMap is not being deleted", "remove is called"
@@ -149,7 +141,7 @@ func (g *grader) removeBucket(_ context.Context, bucket string) error {
 	return g.set(bucket, false)
 }
 
-func (g *grader) set(bucket string, there bool) error {
+func (g *world) set(bucket string, there bool) error {
 	g.called = true
 	if g.fails {
 		return fmt.Errorf("bucket %s: not now", bucket)
@@ -159,7 +151,7 @@ func (g *grader) set(bucket string, there bool) error {
 }
 
 // expect calls Sync, which must return an error or must not.
-func (g *grader) expect(when string, wantError bool) {
+func (g *world) expect(when string, wantError bool) {
 	g.Doing("Sync is called, when %s", when)
 	err := g.sync(g.Context(), g.learners, g.name, g.createBucket, g.removeBucket)
 	if configMap := g.configMap(); err == nil && !g.called && configMap != nil && configMap.DeletionTimestamp == nil {
@@ -188,7 +180,7 @@ func (g *grader) expect(when string, wantError bool) {
 }
 
 // configMap returns what the server holds, or nil.
-func (g *grader) configMap() *corev1.ConfigMap {
+func (g *world) configMap() *corev1.ConfigMap {
 	configMap, err := g.configMaps.Get(g.Context(), g.name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil
@@ -197,21 +189,21 @@ func (g *grader) configMap() *corev1.ConfigMap {
 }
 
 // ours returns the finalizers that are not somebody else's.
-func (g *grader) ours() []string {
+func (g *world) ours() []string {
 	if configMap := g.configMap(); configMap != nil {
 		return slices.DeleteFunc(configMap.Finalizers, func(f string) bool { return f == others || f == late })
 	}
 	return nil
 }
 
-func (g *grader) finalizers() string {
+func (g *world) finalizers() string {
 	if configMap := g.configMap(); configMap != nil {
 		return fmt.Sprintf("the ConfigMap's finalizers are %q", configMap.Finalizers)
 	}
 	return "the ConfigMap is gone"
 }
 
-func (g *grader) create(name string) {
+func (g *world) create(name string) {
 	g.foreign = []string{others}
 	testkit.Must(g.configMaps.Create(g.Context(), &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Finalizers: []string{others}},
@@ -222,22 +214,22 @@ func (g *grader) create(name string) {
 	})
 }
 
-func (g *grader) delete(name string) {
+func (g *world) delete(name string) {
 	if err := g.configMaps.Delete(g.Context(), name, metav1.DeleteOptions{}); err != nil {
 		g.Fatal(err)
 	}
 }
 
 // release removes the finalizers of somebody else, and with them the ConfigMap.
-func (g *grader) release(name string) {
+func (g *world) release(name string) {
 	g.foreign = nil
 	g.patch(name, `[{"op":"remove","path":"/metadata/finalizers"}]`)
 }
 
-func (g *grader) patch(name, patch string) {
+func (g *world) patch(name, patch string) {
 	testkit.Must(g.configMaps.Patch(g.Context(), name, types.JSONPatchType, []byte(patch), metav1.PatchOptions{}))(g)
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
 
-func TestGrader(t *testing.T) { exercise.TestGrader(t) }
+func TestGrader(t *testing.T) { grader.TestGrader(t) }

@@ -1,5 +1,4 @@
-// Exercise 5.9: README.md has the task.
-
+// Package exercise answers "A stale store must not make two". README.md has the task.
 package exercise
 
 import (

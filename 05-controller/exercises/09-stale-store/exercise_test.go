@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"context"
@@ -14,13 +14,8 @@ import (
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
 
-	another "example.com/client-go-workbook/05-controller/exercises/09-stale-store/another"
-	appliesagain "example.com/client-go-workbook/05-controller/exercises/09-stale-store/attempts/applies-again"
-	overwrites "example.com/client-go-workbook/05-controller/exercises/09-stale-store/attempts/overwrites"
-	takesanyforitsown "example.com/client-go-workbook/05-controller/exercises/09-stale-store/attempts/takes-any-for-its-own"
-	waits "example.com/client-go-workbook/05-controller/exercises/09-stale-store/attempts/waits"
-	solution "example.com/client-go-workbook/05-controller/exercises/09-stale-store/solution"
-	starter "example.com/client-go-workbook/05-controller/exercises/09-stale-store/starter"
+	exercise "example.com/client-go-workbook/05-controller/exercises/09-stale-store"
+	answers "example.com/client-go-workbook/05-controller/exercises/answers/09-stale-store"
 	"example.com/client-go-workbook/internal/grade"
 	"example.com/client-go-workbook/internal/testcluster"
 	"example.com/client-go-workbook/internal/testkit"
@@ -33,22 +28,21 @@ type answer = func(
 	configMap *corev1.ConfigMap,
 ) error
 
-var exercise = grade.Exercise[answer]{
-	Learner:  EnsureSecret,
-	Starter:  starter.EnsureSecret,
-	Accepted: []answer{solution.EnsureSecret, another.EnsureSecret},
+var grader = grade.Exercise[answer]{
+	Learner:  exercise.EnsureSecret,
+	Accepted: []answer{answers.EnsureSecret, answers.AsksTheServer},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "waits for the store", Answer: waits.EnsureSecret, Says: "it has 2"},
-		{Name: "overwrites", Answer: overwrites.EnsureSecret, Says: "has another password"},
-		{Name: "applies again", Answer: appliesagain.EnsureSecret, Says: "has another password"},
-		{Name: "takes any Secret for its own", Answer: takesanyforitsown.EnsureSecret, Says: "it returns nil"},
+		{Name: "waits for the store", Answer: answers.WaitsForTheStore, Says: "it has 2"},
+		{Name: "overwrites", Answer: answers.Overwrites, Says: "has another password"},
+		{Name: "applies again", Answer: answers.AppliesAgain, Says: "has another password"},
+		{Name: "takes any Secret for its own", Answer: answers.TakesAnySecretForItsOwn, Says: "it returns nil"},
 	},
 	Grade: func(t *grade.T, ensureSecret answer) {
 		config := testcluster.Config(t)
 		namespace := testcluster.Namespace(t, config)
 		core := typedcorev1.NewForConfigOrDie(config)
 		recorded, writes := testkit.Writes(config)
-		g := &grader{T: t, configMaps: core.ConfigMaps(namespace), secrets: core.Secrets(namespace)}
+		g := &world{T: t, configMaps: core.ConfigMaps(namespace), secrets: core.Secrets(namespace)}
 		learners := typedcorev1.NewForConfigOrDie(recorded).Secrets(namespace)
 		store := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
 		ensure := func(when string, configMap *corev1.ConfigMap) error {
@@ -94,25 +88,25 @@ var exercise = grade.Exercise[answer]{
 	},
 }
 
-type grader struct {
+type world struct {
 	*grade.T
 	configMaps typedcorev1.ConfigMapInterface
 	secrets    typedcorev1.SecretInterface
 }
 
-func (g *grader) createConfigMap(name string) *corev1.ConfigMap {
+func (g *world) createConfigMap(name string) *corev1.ConfigMap {
 	configMap := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	return testkit.Must(g.configMaps.Create(g.Context(), configMap, metav1.CreateOptions{}))(g)
 }
 
 // controlled returns the Secrets that a ConfigMap controls.
-func (g *grader) controlled(configMap *corev1.ConfigMap) []corev1.Secret {
+func (g *world) controlled(configMap *corev1.ConfigMap) []corev1.Secret {
 	list := testkit.Must(g.secrets.List(g.Context(), metav1.ListOptions{}))(g)
 	return slices.DeleteFunc(list.Items, func(secret corev1.Secret) bool { return !metav1.IsControlledBy(&secret, configMap) })
 }
 
 // secretOf returns the only Secret of a ConfigMap.
-func (g *grader) secretOf(after string, configMap *corev1.ConfigMap) *corev1.Secret {
+func (g *world) secretOf(after string, configMap *corev1.ConfigMap) *corev1.Secret {
 	secrets := g.controlled(configMap)
 	if len(secrets) != 1 {
 		g.Reject(fmt.Sprintf("after %s, ConfigMap %s controls one Secret", after, configMap.Name), fmt.Sprintf("it has %d", len(secrets)),
@@ -125,7 +119,7 @@ func (g *grader) secretOf(after string, configMap *corev1.ConfigMap) *corev1.Sec
 }
 
 // checkSame checks that a ConfigMap's Secret is as it was.
-func (g *grader) checkSame(after string, configMap *corev1.ConfigMap, before *corev1.Secret) {
+func (g *world) checkSame(after string, configMap *corev1.ConfigMap, before *corev1.Secret) {
 	now := g.secretOf(after, configMap)
 	switch {
 	case now.UID != before.UID:
@@ -136,7 +130,7 @@ func (g *grader) checkSame(after string, configMap *corev1.ConfigMap, before *co
 }
 
 // recreate deletes a ConfigMap and creates it again. A finalizer keeps its Secret from the garbage collector until the end.
-func (g *grader) recreate(configMap *corev1.ConfigMap, secret *corev1.Secret) *corev1.ConfigMap {
+func (g *world) recreate(configMap *corev1.ConfigMap, secret *corev1.Secret) *corev1.ConfigMap {
 	patch := func(patch string) error {
 		_, err := g.secrets.Patch(context.Background(), secret.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 		return err
@@ -151,6 +145,6 @@ func (g *grader) recreate(configMap *corev1.ConfigMap, secret *corev1.Secret) *c
 	return g.createConfigMap(configMap.Name)
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
 
-func TestGrader(t *testing.T) { exercise.TestGrader(t) }
+func TestGrader(t *testing.T) { grader.TestGrader(t) }

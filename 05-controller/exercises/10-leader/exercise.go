@@ -1,5 +1,4 @@
-// Exercise 5.10: README.md has the task.
-
+// Package exercise answers "Fail over without two leaders". README.md has the task.
 package exercise
 
 import (

@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"context"
@@ -13,31 +13,23 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
-	another "example.com/client-go-workbook/05-controller/exercises/10-leader/another"
-	exits "example.com/client-go-workbook/05-controller/exercises/10-leader/attempts/exits"
-	forgetsalatestart "example.com/client-go-workbook/05-controller/exercises/10-leader/attempts/forgets-a-late-start"
-	letstheleaserunout "example.com/client-go-workbook/05-controller/exercises/10-leader/attempts/lets-the-lease-run-out"
-	neverreleases "example.com/client-go-workbook/05-controller/exercises/10-leader/attempts/never-releases"
-	releaseswhatitlost "example.com/client-go-workbook/05-controller/exercises/10-leader/attempts/releases-what-it-lost"
-	workwiththecallerscontext "example.com/client-go-workbook/05-controller/exercises/10-leader/attempts/work-with-the-callers-context"
-	solution "example.com/client-go-workbook/05-controller/exercises/10-leader/solution"
-	starter "example.com/client-go-workbook/05-controller/exercises/10-leader/starter"
+	exercise "example.com/client-go-workbook/05-controller/exercises/10-leader"
+	answers "example.com/client-go-workbook/05-controller/exercises/answers/10-leader"
 	"example.com/client-go-workbook/internal/grade"
 )
 
 type answer = func(ctx context.Context, lock resourcelock.Interface, work func(ctx context.Context)) error
 
-var exercise = grade.Exercise[answer]{
-	Learner:  Lead,
-	Starter:  starter.Lead,
-	Accepted: []answer{solution.Lead, another.Lead},
+var grader = grade.Exercise[answer]{
+	Learner:  exercise.Lead,
+	Accepted: []answer{answers.Lead, answers.HoldsTheLockBack},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "exits", Answer: exits.Lead, Says: "the program has ended by itself"},
-		{Name: "forgets a late start", Answer: forgetsalatestart.Lead, Says: "ends while the Lease is being acquired"},
-		{Name: "never releases", Answer: neverreleases.Lead, Says: "soon after the first has ended"},
-		{Name: "gives work the caller's context", Answer: workwiththecallerscontext.Lead, Says: "when the Lease cannot be renewed"},
-		{Name: "lets the Lease run out", Answer: letstheleaserunout.Lead, Says: "works while"},
-		{Name: "releases what it has lost", Answer: releaseswhatitlost.Lead, Says: "released while"},
+		{Name: "exits", Answer: answers.Exits, Says: "the program has ended by itself"},
+		{Name: "forgets a late start", Answer: answers.ForgetsALateStart, Says: "ends while the Lease is being acquired"},
+		{Name: "never releases", Answer: answers.NeverReleases, Says: "soon after the first has ended"},
+		{Name: "gives work the caller's context", Answer: answers.GivesWorkTheCallersContext, Says: "when the Lease cannot be renewed"},
+		{Name: "lets the Lease run out", Answer: answers.LetsTheLeaseRunOut, Says: "works while"},
+		{Name: "releases what it has lost", Answer: answers.ReleasesWhatItHasLost, Says: "released while"},
 	},
 	Grade: func(t *grade.T, lead answer) {
 		needs := time.Duration(30+t.Rand.IntN(30)) * time.Second // others find out up to 24 s later that a Lease has run out
@@ -312,6 +304,6 @@ func (l *lock) set(record resourcelock.LeaderElectionRecord) {
 	l.version = l.lease.version
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
 
-func TestGrader(t *testing.T) { exercise.TestGrader(t) }
+func TestGrader(t *testing.T) { grader.TestGrader(t) }

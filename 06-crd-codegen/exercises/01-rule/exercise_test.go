@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"encoding/json"
@@ -15,14 +15,8 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"example.com/client-go-workbook/06-crd-codegen/crd"
-	another "example.com/client-go-workbook/06-crd-codegen/exercises/01-rule/another"
-	create "example.com/client-go-workbook/06-crd-codegen/exercises/01-rule/attempts/create"
-	errorInRule "example.com/client-go-workbook/06-crd-codegen/exercises/01-rule/attempts/error"
-	has "example.com/client-go-workbook/06-crd-codegen/exercises/01-rule/attempts/has"
-	names "example.com/client-go-workbook/06-crd-codegen/exercises/01-rule/attempts/names"
-	remove "example.com/client-go-workbook/06-crd-codegen/exercises/01-rule/attempts/remove"
-	solution "example.com/client-go-workbook/06-crd-codegen/exercises/01-rule/solution"
-	starter "example.com/client-go-workbook/06-crd-codegen/exercises/01-rule/starter"
+	exercise "example.com/client-go-workbook/06-crd-codegen/exercises/01-rule"
+	answers "example.com/client-go-workbook/06-crd-codegen/exercises/answers/01-rule"
 	"example.com/client-go-workbook/internal/grade"
 	"example.com/client-go-workbook/internal/owngroup"
 	"example.com/client-go-workbook/internal/testcluster"
@@ -30,22 +24,21 @@ import (
 
 type answer = map[string]string
 
-var exercise = grade.Exercise[answer]{
-	Learner:  Rules,
-	Starter:  starter.Rules,
-	Accepted: []answer{solution.Rules, another.Rules},
+var grader = grade.Exercise[answer]{
+	Learner:  exercise.Rules,
+	Accepted: []answer{answers.Rules, answers.AsksInAnotherWay},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "reads a field that can be missing", Answer: has.Rules, Says: "no such key: volumeSize"},
-		{Name: "one rule with oldSelf for all", Answer: create.Rules, Says: "when the object is created"},
-		{Name: "volumeSize can be removed", Answer: remove.Rules, Says: "without volumeSize, is rejected"},
-		{Name: "an error rejects, not a rule", Answer: errorInRule.Rules, Says: "with the message of your rule"},
-		{Name: "a name that CEL does not know", Answer: names.Rules, Says: "undeclared reference to 'old'"},
+		{Name: "reads a field that can be missing", Answer: answers.ReadsAFieldThatCanBeMissing, Says: "no such key: volumeSize"},
+		{Name: "has one rule for all", Answer: answers.HasOneRuleForAll, Says: "when the object is created"},
+		{Name: "lets volumeSize be removed", Answer: answers.LetsVolumeSizeBeRemoved, Says: "without volumeSize, is rejected"},
+		{Name: "rejects by an error", Answer: answers.RejectsByAnError, Says: "with the message of your rule"},
+		{Name: "names what CEL does not know", Answer: answers.NamesWhatCELDoesNotKnow, Says: "undeclared reference to 'old'"},
 	},
 	Grade: gradeRules,
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
-func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
+func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 
 // spec is a spec; a volumeSize of 0 is left out.
 type spec struct {

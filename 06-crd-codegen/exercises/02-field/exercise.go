@@ -1,4 +1,4 @@
-// Package exercise has the type Cache. The markers are for controller-gen.
+// Package exercise answers "Add fields, and generate the CRD". README.md has the task.
 //
 // +groupName=coolops.cn
 // +versionName=v1alpha1

@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"bytes"
@@ -18,35 +18,34 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"example.com/client-go-workbook/06-crd-codegen/crd"
-	another "example.com/client-go-workbook/06-crd-codegen/exercises/02-field/another"
-	list "example.com/client-go-workbook/06-crd-codegen/exercises/02-field/attempts/list"
-	required "example.com/client-go-workbook/06-crd-codegen/exercises/02-field/attempts/required"
-	space "example.com/client-go-workbook/06-crd-codegen/exercises/02-field/attempts/space"
-	tag "example.com/client-go-workbook/06-crd-codegen/exercises/02-field/attempts/tag"
-	solution "example.com/client-go-workbook/06-crd-codegen/exercises/02-field/solution"
-	starter "example.com/client-go-workbook/06-crd-codegen/exercises/02-field/starter"
+	exercise "example.com/client-go-workbook/06-crd-codegen/exercises/02-field"
+	answers "example.com/client-go-workbook/06-crd-codegen/exercises/answers/02-field"
+	"example.com/client-go-workbook/06-crd-codegen/exercises/answers/02-field/mistakes/allowsazonetwice"
+	"example.com/client-go-workbook/06-crd-codegen/exercises/answers/02-field/mistakes/hasnojsontag"
+	"example.com/client-go-workbook/06-crd-codegen/exercises/answers/02-field/mistakes/putsablankaftertheplussign"
+	"example.com/client-go-workbook/06-crd-codegen/exercises/answers/02-field/mistakes/requiresthefields"
+	"example.com/client-go-workbook/06-crd-codegen/exercises/answers/02-field/others/declaresitsrules"
 	"example.com/client-go-workbook/internal/grade"
 	"example.com/client-go-workbook/internal/owngroup"
 	"example.com/client-go-workbook/internal/testcluster"
 )
 
-// exercise has a value of each type: its package is what controller-gen reads.
-var exercise = grade.Exercise[any]{
-	Learner:  Cache{},
-	Starter:  starter.Cache{},
-	Accepted: []any{solution.Cache{}, another.Cache{}},
+// grader has a value of each type: its package is what controller-gen reads.
+var grader = grade.Exercise[any]{
+	Learner:  exercise.Cache{},
+	Accepted: []any{answers.Cache{}, declaresitsrules.Cache{}},
 	Rejected: []grade.Rejected[any]{
-		{Name: "the fields are required", Answer: required.Cache{}, Says: "Required value"},
-		{Name: "a blank after the plus sign", Answer: space.Cache{}, Says: "a spec with [port:1023] is rejected"},
-		{Name: "no json tag", Answer: tag.Cache{}, Says: "without JSON tag"},
-		{Name: "the same zone twice", Answer: list.Cache{}, Says: "zones:[a-"},
+		{Name: "requires the fields", Answer: requiresthefields.Cache{}, Says: "Required value"},
+		{Name: "puts a blank after the plus sign", Answer: putsablankaftertheplussign.Cache{}, Says: "a spec with [port:1023] is rejected"},
+		{Name: "has no json tag", Answer: hasnojsontag.Cache{}, Says: "without JSON tag"},
+		{Name: "allows a zone twice", Answer: allowsazonetwice.Cache{}, Says: "zones:[a-"},
 	},
 	Timeout: 2 * time.Minute, // go compiles controller-gen before its first run
 	Grade:   gradeField,
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
-func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
+func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 
 func gradeField(t *grade.T, cache any) {
 	t.Doing("controller-gen to print the CRD")

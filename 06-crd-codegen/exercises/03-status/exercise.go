@@ -1,3 +1,4 @@
+// Package exercise answers "Status and observedGeneration". README.md has the task.
 package exercise
 
 import (

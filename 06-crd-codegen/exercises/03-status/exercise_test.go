@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"context"
@@ -8,15 +8,8 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	another "example.com/client-go-workbook/06-crd-codegen/exercises/03-status/another"
-	always "example.com/client-go-workbook/06-crd-codegen/exercises/03-status/attempts/always"
-	blank "example.com/client-go-workbook/06-crd-codegen/exercises/03-status/attempts/blank"
-	fresh "example.com/client-go-workbook/06-crd-codegen/exercises/03-status/attempts/fresh"
-	namesake "example.com/client-go-workbook/06-crd-codegen/exercises/03-status/attempts/namesake"
-	shared "example.com/client-go-workbook/06-crd-codegen/exercises/03-status/attempts/shared"
-	update "example.com/client-go-workbook/06-crd-codegen/exercises/03-status/attempts/update"
-	solution "example.com/client-go-workbook/06-crd-codegen/exercises/03-status/solution"
-	starter "example.com/client-go-workbook/06-crd-codegen/exercises/03-status/starter"
+	exercise "example.com/client-go-workbook/06-crd-codegen/exercises/03-status"
+	answers "example.com/client-go-workbook/06-crd-codegen/exercises/answers/03-status"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	dbclient "example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned/typed/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/internal/grade"
@@ -26,23 +19,25 @@ import (
 
 type answer = func(ctx context.Context, databases dbclient.DatabaseManagerInterface, d *dbv1alpha1.DatabaseManager, available int32) error
 
-var exercise = grade.Exercise[answer]{
-	Learner:  WriteStatus,
-	Starter:  starter.WriteStatus,
-	Accepted: []answer{solution.WriteStatus, another.WriteStatus},
+var grader = grade.Exercise[answer]{
+	Learner:  exercise.WriteStatus,
+	Accepted: []answer{answers.WriteStatus, answers.SendsTheTwoFieldsOnly},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "Update instead of UpdateStatus", Answer: update.WriteStatus, Says: "with a status subresource, Update drops the status"},
-		{Name: "says that a spec it has not read is processed", Answer: fresh.WriteStatus, Says: "observedGeneration is at most 1"},
-		{Name: "writes though nothing differs", Answer: always.WriteStatus, Says: "no request that writes"},
-		{Name: "a new status without the conditions", Answer: blank.WriteStatus, Says: "the conditions stay"},
-		{Name: "changes the store's object", Answer: shared.WriteStatus, Says: "the object that you were given stays as it is"},
-		{Name: "writes the status of another object of that name", Answer: namesake.WriteStatus, Says: "the new object has no status"},
+		{Name: "calls Update instead of UpdateStatus", Answer: answers.CallsUpdateInsteadOfUpdateStatus,
+			Says: "with a status subresource, Update drops the status"},
+		{Name: "says that a spec it has not read is processed", Answer: answers.SaysThatASpecItHasNotReadIsProcessed,
+			Says: "observedGeneration is at most 1"},
+		{Name: "writes though nothing differs", Answer: answers.WritesThoughNothingDiffers, Says: "no request that writes"},
+		{Name: "drops the conditions", Answer: answers.DropsTheConditions, Says: "the conditions stay"},
+		{Name: "changes the store's object", Answer: answers.ChangesTheStoresObject, Says: "the object that you were given stays as it is"},
+		{Name: "writes the status of another object of that name", Answer: answers.WritesTheStatusOfAnotherObjectOfThatName,
+			Says: "the new object has no status"},
 	},
 	Grade: gradeStatus,
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
-func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
+func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 
 func gradeStatus(t *grade.T, writeStatus answer) {
 	config, namespace := owngroup.Start(t)

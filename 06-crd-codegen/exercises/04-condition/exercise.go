@@ -1,3 +1,4 @@
+// Package exercise answers "Since when a condition has its status". README.md has the task.
 package exercise
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"

@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"fmt"
@@ -8,33 +8,27 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	another "example.com/client-go-workbook/06-crd-codegen/exercises/04-condition/another"
-	appends "example.com/client-go-workbook/06-crd-codegen/exercises/04-condition/attempts/append"
-	inplace "example.com/client-go-workbook/06-crd-codegen/exercises/04-condition/attempts/inplace"
-	now "example.com/client-go-workbook/06-crd-codegen/exercises/04-condition/attempts/now"
-	reason "example.com/client-go-workbook/06-crd-codegen/exercises/04-condition/attempts/reason"
-	solution "example.com/client-go-workbook/06-crd-codegen/exercises/04-condition/solution"
-	starter "example.com/client-go-workbook/06-crd-codegen/exercises/04-condition/starter"
+	exercise "example.com/client-go-workbook/06-crd-codegen/exercises/04-condition"
+	answers "example.com/client-go-workbook/06-crd-codegen/exercises/answers/04-condition"
 	"example.com/client-go-workbook/internal/grade"
 )
 
 type answer = func(conditions []metav1.Condition, generation int64, available, desired int32) []metav1.Condition
 
-var exercise = grade.Exercise[answer]{
-	Learner:  WithReady,
-	Starter:  starter.WithReady,
-	Accepted: []answer{solution.WithReady, another.WithReady},
+var grader = grade.Exercise[answer]{
+	Learner:  exercise.WithReady,
+	Accepted: []answer{answers.WithReady, answers.X},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "takes the time of each sync", Answer: now.WithReady, Says: "lastTransitionTime stays"},
-		{Name: "adds one more condition", Answer: appends.WithReady, Says: "one condition Ready"},
-		{Name: "changes the store's list", Answer: inplace.WithReady, Says: "the list that you were given stays as it is"},
-		{Name: "takes a new reason for a transition", Answer: reason.WithReady, Says: "lastTransitionTime stays"},
+		{Name: "takes the time of each sync", Answer: answers.TakesTheTimeOfEachSync, Says: "lastTransitionTime stays"},
+		{Name: "adds one more condition", Answer: answers.AddsOneMoreCondition, Says: "one condition Ready"},
+		{Name: "changes the store's list", Answer: answers.ChangesTheStoresList, Says: "the list that you were given stays as it is"},
+		{Name: "takes a new reason for a transition", Answer: answers.TakesANewReasonForATransition, Says: "lastTransitionTime stays"},
 	},
 	Grade: func(t *grade.T, withReady answer) { t.Bubble(func(t *grade.T) { gradeCondition(t, withReady) }) },
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
-func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
+func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 
 // gradeCondition runs in a bubble, in which an hour passes at once.
 func gradeCondition(t *grade.T, withReady answer) {

@@ -1,3 +1,4 @@
+// Package exercise answers "The scale subresource". README.md has the task.
 package exercise
 
 // The paths of the scale subresource, which `+kubebuilder:subresource:scale` has, too.

@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"fmt"
@@ -15,50 +15,37 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"example.com/client-go-workbook/06-crd-codegen/crd"
-	another "example.com/client-go-workbook/06-crd-codegen/exercises/05-scale/another"
-	dot "example.com/client-go-workbook/06-crd-codegen/exercises/05-scale/attempts/dot"
-	json "example.com/client-go-workbook/06-crd-codegen/exercises/05-scale/attempts/json"
-	missing "example.com/client-go-workbook/06-crd-codegen/exercises/05-scale/attempts/missing"
-	order "example.com/client-go-workbook/06-crd-codegen/exercises/05-scale/attempts/order"
-	selector "example.com/client-go-workbook/06-crd-codegen/exercises/05-scale/attempts/selector"
-	solution "example.com/client-go-workbook/06-crd-codegen/exercises/05-scale/solution"
-	starter "example.com/client-go-workbook/06-crd-codegen/exercises/05-scale/starter"
+	exercise "example.com/client-go-workbook/06-crd-codegen/exercises/05-scale"
+	answers "example.com/client-go-workbook/06-crd-codegen/exercises/answers/05-scale"
 	"example.com/client-go-workbook/internal/grade"
 	"example.com/client-go-workbook/internal/owngroup"
 	"example.com/client-go-workbook/internal/testcluster"
 	"example.com/client-go-workbook/internal/testkit"
 )
 
-// answer is what exercise.go has.
-type answer struct {
-	spec, status, selectorPath string
-	selector                   func(labels map[string]string) string
-}
+type answer = answers.Answer
 
-var exercise = grade.Exercise[answer]{
-	Learner: answer{SpecReplicasPath, StatusReplicasPath, LabelSelectorPath, Selector},
-	Starter: answer{starter.SpecReplicasPath, starter.StatusReplicasPath, starter.LabelSelectorPath, starter.Selector},
-	Accepted: []answer{
-		{solution.SpecReplicasPath, solution.StatusReplicasPath, solution.LabelSelectorPath, solution.Selector},
-		{another.SpecReplicasPath, another.StatusReplicasPath, another.LabelSelectorPath, another.Selector},
+var grader = grade.Exercise[answer]{
+	Learner: answer{
+		SpecReplicasPath: exercise.SpecReplicasPath, StatusReplicasPath: exercise.StatusReplicasPath,
+		LabelSelectorPath: exercise.LabelSelectorPath, Selector: exercise.Selector,
 	},
+	Accepted: []answer{{
+		SpecReplicasPath: answers.SpecReplicasPath, StatusReplicasPath: answers.StatusReplicasPath,
+		LabelSelectorPath: answers.LabelSelectorPath, Selector: answers.Selector,
+	}, answers.TakesTheWayOfADeployment},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "paths without a dot at the beginning", Says: "must be a simple json path starting with .",
-			Answer: answer{dot.SpecReplicasPath, dot.StatusReplicasPath, dot.LabelSelectorPath, dot.Selector}},
-		{Name: "one label is enough", Says: "one of the two labels only",
-			Answer: answer{selector.SpecReplicasPath, selector.StatusReplicasPath, selector.LabelSelectorPath, selector.Selector}},
-		{Name: "a selector in JSON", Says: "is a label selector",
-			Answer: answer{json.SpecReplicasPath, json.StatusReplicasPath, json.LabelSelectorPath, json.Selector}},
-		{Name: "the order of the map", Says: "the same labels always give the same text",
-			Answer: answer{order.SpecReplicasPath, order.StatusReplicasPath, order.LabelSelectorPath, order.Selector}},
-		{Name: "no path to the selector", Says: "the selector of scale is empty",
-			Answer: answer{missing.SpecReplicasPath, missing.StatusReplicasPath, missing.LabelSelectorPath, missing.Selector}},
+		{Name: "has paths without a dot", Answer: answers.HasPathsWithoutADot, Says: "must be a simple json path starting with ."},
+		{Name: "takes one label only", Answer: answers.TakesOneLabelOnly, Says: "one of the two labels only"},
+		{Name: "writes a selector in JSON", Answer: answers.WritesASelectorInJSON, Says: "is a label selector"},
+		{Name: "keeps the order of the map", Answer: answers.KeepsTheOrderOfTheMap, Says: "the same labels always give the same text"},
+		{Name: "has no path to the selector", Answer: answers.HasNoPathToTheSelector, Says: "the selector of scale is empty"},
 	},
 	Grade: gradeScale,
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
-func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
+func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 
 func gradeScale(t *grade.T, a answer) {
 	config := owngroup.Config(t, testcluster.Config(t))
@@ -77,7 +64,7 @@ func gradeScale(t *grade.T, a answer) {
 		fmt.Sprintf("app-%d", t.Rand.IntN(1000)):  fmt.Sprintf("cache-%d", t.Rand.IntN(1000)),
 		fmt.Sprintf("tier-%d", t.Rand.IntN(1000)): fmt.Sprintf("data-%d", t.Rand.IntN(1000)),
 	}
-	text := a.selector(maps.Clone(podLabels))
+	text := a.Selector(maps.Clone(podLabels))
 	desired, running := 2+t.Rand.Int64N(20), 1+t.Rand.Int64N(20)
 	cache := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "coolops.cn/v1", "kind": "Cache", "metadata": map[string]any{"name": "c"},
@@ -102,7 +89,7 @@ func gradeScale(t *grade.T, a answer) {
 	}
 	selects(t, scale, podLabels)
 	for range 1000 { // Go begins at a random one of a small map's eight slots: seven times of eight, the order is the same
-		if again := a.selector(maps.Clone(podLabels)); again != text {
+		if again := a.Selector(maps.Clone(podLabels)); again != text {
 			t.Reject("the same labels always give the same text", text+", and then "+again,
 				"the order of a map; a status whose text changes is written again and again")
 		}
@@ -154,8 +141,8 @@ func firstLine(err error) string {
 
 func manifest(a answer) []byte {
 	selectorPath := ""
-	if a.selectorPath != "" {
-		selectorPath = fmt.Sprintf("\n        labelSelectorPath: %q", a.selectorPath)
+	if a.LabelSelectorPath != "" {
+		selectorPath = fmt.Sprintf("\n        labelSelectorPath: %q", a.LabelSelectorPath)
 	}
 	return fmt.Appendf(nil, `
 apiVersion: apiextensions.k8s.io/v1
@@ -186,5 +173,5 @@ spec:
             type: object
             properties:
               pods: {type: object, properties: {running: {type: integer}, selector: {type: string}}}
-`, a.spec, a.status, selectorPath)
+`, a.SpecReplicasPath, a.StatusReplicasPath, selectorPath)
 }

@@ -1,3 +1,4 @@
+// Package exercise answers "Nothing secret in a log". README.md has the task.
 package exercise
 
 import (

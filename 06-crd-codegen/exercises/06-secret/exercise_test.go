@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"context"
@@ -15,14 +15,8 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/textlogger"
 
-	another "example.com/client-go-workbook/06-crd-codegen/exercises/06-secret/another"
-	background "example.com/client-go-workbook/06-crd-codegen/exercises/06-secret/attempts/background"
-	bodies "example.com/client-go-workbook/06-crd-codegen/exercises/06-secret/attempts/bodies"
-	line "example.com/client-go-workbook/06-crd-codegen/exercises/06-secret/attempts/line"
-	silent "example.com/client-go-workbook/06-crd-codegen/exercises/06-secret/attempts/silent"
-	wrapped "example.com/client-go-workbook/06-crd-codegen/exercises/06-secret/attempts/wrapped"
-	solution "example.com/client-go-workbook/06-crd-codegen/exercises/06-secret/solution"
-	starter "example.com/client-go-workbook/06-crd-codegen/exercises/06-secret/starter"
+	exercise "example.com/client-go-workbook/06-crd-codegen/exercises/06-secret"
+	answers "example.com/client-go-workbook/06-crd-codegen/exercises/answers/06-secret"
 	"example.com/client-go-workbook/internal/grade"
 	"example.com/client-go-workbook/internal/testcluster"
 	"example.com/client-go-workbook/internal/testkit"
@@ -30,22 +24,21 @@ import (
 
 type answer = func(ctx context.Context, secrets typedcorev1.SecretInterface, name, password string) error
 
-var exercise = grade.Exercise[answer]{
-	Learner:  CreatePassword,
-	Starter:  starter.CreatePassword,
-	Accepted: []answer{solution.CreatePassword, another.CreatePassword},
+var grader = grade.Exercise[answer]{
+	Learner:  exercise.CreatePassword,
+	Accepted: []answer{answers.CreatePassword, answers.SilencesTheClient},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "only its own line is clean", Answer: line.CreatePassword, Says: "Request Body"},
-		{Name: "another context for the client", Answer: background.CreatePassword, Says: "Request Body"},
-		{Name: "a line for debugging", Answer: bodies.CreatePassword, Says: "The Secret"},
-		{Name: "the object in the error", Answer: wrapped.CreatePassword, Says: "the returned error"},
-		{Name: "logs nothing at all", Answer: silent.CreatePassword, Says: "no line has it"},
+		{Name: "cleans its own line only", Answer: answers.CleansItsOwnLineOnly, Says: "Request Body"},
+		{Name: "gives the client another context", Answer: answers.GivesTheClientAnotherContext, Says: "Request Body"},
+		{Name: "logs the object for debugging", Answer: answers.LogsTheObjectForDebugging, Says: "The Secret"},
+		{Name: "returns the object in the error", Answer: answers.ReturnsTheObjectInTheError, Says: "the returned error"},
+		{Name: "logs nothing at all", Answer: answers.LogsNothingAtAll, Says: "no line has it"},
 	},
 	Grade: gradeLog,
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
-func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
+func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 
 func gradeLog(t *grade.T, createPassword answer) {
 	config := testcluster.Config(t)

@@ -1,3 +1,4 @@
+// Package exercise answers "Retain on delete". README.md has the task.
 package exercise
 
 import (

@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"context"
@@ -15,14 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
-	another "example.com/client-go-workbook/06-crd-codegen/exercises/07-retain/another"
-	errors "example.com/client-go-workbook/06-crd-codegen/exercises/07-retain/attempts/errors"
-	finalizers "example.com/client-go-workbook/06-crd-codegen/exercises/07-retain/attempts/finalizers"
-	first "example.com/client-go-workbook/06-crd-codegen/exercises/07-retain/attempts/first"
-	ownerNames "example.com/client-go-workbook/06-crd-codegen/exercises/07-retain/attempts/names"
-	owners "example.com/client-go-workbook/06-crd-codegen/exercises/07-retain/attempts/owners"
-	solution "example.com/client-go-workbook/06-crd-codegen/exercises/07-retain/solution"
-	starter "example.com/client-go-workbook/06-crd-codegen/exercises/07-retain/starter"
+	exercise "example.com/client-go-workbook/06-crd-codegen/exercises/07-retain"
+	answers "example.com/client-go-workbook/06-crd-codegen/exercises/answers/07-retain"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	dbclient "example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned/typed/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/internal/grade"
@@ -37,24 +31,23 @@ type answer = func(
 	d *dbv1alpha1.DatabaseManager,
 ) error
 
-var exercise = grade.Exercise[answer]{
-	Learner:  Release,
-	Starter:  starter.Release,
-	Accepted: []answer{solution.Release, another.Release},
+var grader = grade.Exercise[answer]{
+	Learner:  exercise.Release,
+	Accepted: []answer{answers.Release, answers.PatchesOneOwnerAway},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "the finalizer goes first", Answer: first.Release, Says: "the finalizer stays until"},
-		{Name: "the finalizer goes though a child has failed", Answer: errors.Release, Says: "the finalizer stays until"},
-		{Name: "removes all owners", Answer: owners.Release, Says: "other owners"},
-		{Name: "removes all owners of that name", Answer: ownerNames.Release, Says: "other owners"},
-		{Name: "removes all finalizers", Answer: finalizers.Release, Says: "example.com/archive"},
+		{Name: "removes the finalizer first", Answer: answers.RemovesTheFinalizerFirst, Says: "the finalizer stays until"},
+		{Name: "ignores that a child has failed", Answer: answers.IgnoresThatAChildHasFailed, Says: "the finalizer stays until"},
+		{Name: "removes all owners", Answer: answers.RemovesAllOwners, Says: "other owners"},
+		{Name: "removes all owners of that name", Answer: answers.RemovesAllOwnersOfThatName, Says: "other owners"},
+		{Name: "removes all finalizers", Answer: answers.RemovesAllFinalizers, Says: "example.com/archive"},
 	},
 	Grade: gradeRetain,
 }
 
 var databaseManager = schema.GroupVersionKind{Group: dbv1alpha1.GroupName, Version: "v1alpha1", Kind: "DatabaseManager"}
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
-func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
+func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 
 func gradeRetain(t *grade.T, release answer) {
 	config, namespace := owngroup.Start(t)

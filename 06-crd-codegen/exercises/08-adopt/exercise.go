@@ -1,3 +1,4 @@
+// Package exercise answers "Adoption on purpose". README.md has the task.
 package exercise
 
 import (

@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"context"
@@ -12,13 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
-	another "example.com/client-go-workbook/06-crd-codegen/exercises/08-adopt/another"
-	always "example.com/client-go-workbook/06-crd-codegen/exercises/08-adopt/attempts/always"
-	blind "example.com/client-go-workbook/06-crd-codegen/exercises/08-adopt/attempts/blind"
-	store "example.com/client-go-workbook/06-crd-codegen/exercises/08-adopt/attempts/store"
-	takes "example.com/client-go-workbook/06-crd-codegen/exercises/08-adopt/attempts/takes"
-	solution "example.com/client-go-workbook/06-crd-codegen/exercises/08-adopt/solution"
-	starter "example.com/client-go-workbook/06-crd-codegen/exercises/08-adopt/starter"
+	exercise "example.com/client-go-workbook/06-crd-codegen/exercises/08-adopt"
+	answers "example.com/client-go-workbook/06-crd-codegen/exercises/answers/08-adopt"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	dbclient "example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned/typed/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/internal/grade"
@@ -34,21 +29,20 @@ type answer = func(
 	name string,
 ) error
 
-var exercise = grade.Exercise[answer]{
-	Learner:  Adopt,
-	Starter:  starter.Adopt,
-	Accepted: []answer{solution.Adopt, another.Adopt},
+var grader = grade.Exercise[answer]{
+	Learner:  exercise.Adopt,
+	Accepted: []answer{answers.Adopt, answers.AsksForTheOwnerFirst},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "adopts whatever has the name", Answer: always.Adopt, Says: "nobody has asked for it"},
-		{Name: "believes the store", Answer: store.Adopt, Says: "was replaced by another one"},
-		{Name: "a write without a version", Answer: blind.Adopt, Says: "the user removes the annotation before the write"},
-		{Name: "takes it from another owner", Answer: takes.Adopt, Says: "it belongs to another DatabaseManager"},
+		{Name: "adopts whatever has the name", Answer: answers.AdoptsWhateverHasTheName, Says: "nobody has asked for it"},
+		{Name: "believes the store", Answer: answers.BelievesTheStore, Says: "was replaced by another one"},
+		{Name: "writes without a version", Answer: answers.WritesWithoutAVersion, Says: "the user removes the annotation before the write"},
+		{Name: "takes it from another owner", Answer: answers.TakesItFromAnotherOwner, Says: "it belongs to another DatabaseManager"},
 	},
 	Grade: gradeAdopt,
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
-func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
+func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 
 // server is what the grader asks and changes.
 type server struct {
@@ -110,7 +104,7 @@ func gradeAdopt(t *grade.T, adopt answer) {
 	look := "the annotation is the user's consent"
 	rejects("nobody has asked for it", look, d, s.secret(nil))
 	rejects("the annotation is for the DatabaseManager other", look, d, s.secret(map[string]string{"coolops.cn/adopt": "other"}))
-	owned := s.secret(asks, *metav1.NewControllerRef(other, solution.Kind))
+	owned := s.secret(asks, *metav1.NewControllerRef(other, answers.Kind))
 	rejects("it belongs to another DatabaseManager", "metav1.GetControllerOf", d, owned)
 
 	// Somebody changes the Secret between a read and a write: at the first write.

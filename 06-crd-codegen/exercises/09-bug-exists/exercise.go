@@ -1,3 +1,4 @@
+// Package exercise answers "Find the bug: already exists". README.md has the task.
 package exercise
 
 import (

@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"context"
@@ -10,12 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	typedappsv1 "k8s.io/client-go/kubernetes/typed/apps/v1"
 
-	another "example.com/client-go-workbook/06-crd-codegen/exercises/09-bug-exists/another"
-	generate "example.com/client-go-workbook/06-crd-codegen/exercises/09-bug-exists/attempts/generate"
-	ignore "example.com/client-go-workbook/06-crd-codegen/exercises/09-bug-exists/attempts/ignore"
-	object "example.com/client-go-workbook/06-crd-codegen/exercises/09-bug-exists/attempts/object"
-	solution "example.com/client-go-workbook/06-crd-codegen/exercises/09-bug-exists/solution"
-	starter "example.com/client-go-workbook/06-crd-codegen/exercises/09-bug-exists/starter"
+	exercise "example.com/client-go-workbook/06-crd-codegen/exercises/09-bug-exists"
+	answers "example.com/client-go-workbook/06-crd-codegen/exercises/answers/09-bug-exists"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/internal/grade"
 	"example.com/client-go-workbook/internal/testcluster"
@@ -24,20 +20,19 @@ import (
 
 type answer = func(ctx context.Context, deployments typedappsv1.DeploymentInterface, d *dbv1alpha1.DatabaseManager) error
 
-var exercise = grade.Exercise[answer]{
-	Learner:  Sync,
-	Starter:  starter.Sync,
-	Accepted: []answer{solution.Sync, another.Sync},
+var grader = grade.Exercise[answer]{
+	Learner:  exercise.Sync,
+	Accepted: []answer{answers.Sync, answers.AsksForWhatItCreates},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "ignores that it exists", Answer: ignore.Sync, Says: "there is a Deployment"},
-		{Name: "the object's name for both", Answer: object.Sync, Says: "there is a Deployment"},
-		{Name: "a generated name", Answer: generate.Sync, Says: "there is a Deployment"},
+		{Name: "ignores that it exists", Answer: answers.IgnoresThatItExists, Says: "there is a Deployment"},
+		{Name: "uses the object's name for both", Answer: answers.UsesTheObjectsNameForBoth, Says: "there is a Deployment"},
+		{Name: "generates a name", Answer: answers.GeneratesAName, Says: "there is a Deployment"},
 	},
 	Grade: gradeSync,
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
-func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
+func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 
 func gradeSync(t *grade.T, sync answer) {
 	config, writes := testkit.Writes(testcluster.Config(t))

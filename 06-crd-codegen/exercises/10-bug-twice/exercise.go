@@ -1,3 +1,4 @@
+// Package exercise answers "Find the bug: created twice". README.md has the task.
 package exercise
 
 import (

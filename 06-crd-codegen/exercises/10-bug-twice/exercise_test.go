@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"context"
@@ -16,12 +16,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 	cachetesting "k8s.io/client-go/tools/cache/testing"
 
-	another "example.com/client-go-workbook/06-crd-codegen/exercises/10-bug-twice/another"
-	drop "example.com/client-go-workbook/06-crd-codegen/exercises/10-bug-twice/attempts/drop"
-	empty "example.com/client-go-workbook/06-crd-codegen/exercises/10-bug-twice/attempts/empty"
-	sleep "example.com/client-go-workbook/06-crd-codegen/exercises/10-bug-twice/attempts/sleep"
-	solution "example.com/client-go-workbook/06-crd-codegen/exercises/10-bug-twice/solution"
-	starter "example.com/client-go-workbook/06-crd-codegen/exercises/10-bug-twice/starter"
+	exercise "example.com/client-go-workbook/06-crd-codegen/exercises/10-bug-twice"
+	answers "example.com/client-go-workbook/06-crd-codegen/exercises/answers/10-bug-twice"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/internal/grade"
 )
@@ -32,14 +28,13 @@ type answer = func(
 	create func(d *dbv1alpha1.DatabaseManager) error,
 ) error
 
-var exercise = grade.Exercise[answer]{
-	Learner:  Run,
-	Starter:  starter.Run,
-	Accepted: []answer{solution.Run, another.Run},
+var grader = grade.Exercise[answer]{
+	Learner:  exercise.Run,
+	Accepted: []answer{answers.Run, answers.Polls},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "sleeps first", Answer: sleep.Run, Says: "has a Deployment"},
-		{Name: "drops the keys that come too early", Answer: drop.Run, Says: "has no Deployment"},
-		{Name: "waits until there is a Deployment", Answer: empty.Run, Says: "has no Deployment"},
+		{Name: "sleeps first", Answer: answers.SleepsFirst, Says: "has a Deployment"},
+		{Name: "drops the keys that come too early", Answer: answers.DropsTheKeysThatComeTooEarly, Says: "has no Deployment"},
+		{Name: "waits until there is a Deployment", Answer: answers.WaitsUntilThereIsADeployment, Says: "has no Deployment"},
 	},
 	Grade: func(t *grade.T, run answer) {
 		t.Bubble(func(t *grade.T) { gradeRun(t, run, 2+t.Rand.IntN(3)) })
@@ -48,8 +43,8 @@ var exercise = grade.Exercise[answer]{
 	},
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
-func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
+func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 
 // gradeRun has some DatabaseManagers with a Deployment, and three without. It runs in a bubble, in which an hour passes at once.
 func gradeRun(t *grade.T, run answer, existing int) {

@@ -1,3 +1,4 @@
+// Package exercise answers "Find the bug: pods of strangers". README.md has the task.
 package exercise
 
 import (

@@ -1,51 +1,42 @@
-package exercise
+package exercise_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	typedappsv1 "k8s.io/client-go/kubernetes/typed/apps/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
-	another "example.com/client-go-workbook/06-crd-codegen/exercises/11-bug-strangers/another"
-	selector "example.com/client-go-workbook/06-crd-codegen/exercises/11-bug-strangers/attempts/selector"
-	service "example.com/client-go-workbook/06-crd-codegen/exercises/11-bug-strangers/attempts/service"
-	template "example.com/client-go-workbook/06-crd-codegen/exercises/11-bug-strangers/attempts/template"
-	solution "example.com/client-go-workbook/06-crd-codegen/exercises/11-bug-strangers/solution"
-	starter "example.com/client-go-workbook/06-crd-codegen/exercises/11-bug-strangers/starter"
+	exercise "example.com/client-go-workbook/06-crd-codegen/exercises/11-bug-strangers"
+	answers "example.com/client-go-workbook/06-crd-codegen/exercises/answers/11-bug-strangers"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/internal/grade"
 	"example.com/client-go-workbook/internal/testcluster"
 	"example.com/client-go-workbook/internal/testkit"
 )
 
-// answer is the two functions of exercise.go.
-type answer struct {
-	deployment func(d *dbv1alpha1.DatabaseManager) *appsv1.Deployment
-	service    func(d *dbv1alpha1.DatabaseManager) *corev1.Service
-}
+type answer = answers.Answer
 
-var exercise = grade.Exercise[answer]{
-	Learner:  answer{NewDeployment, NewService},
-	Starter:  answer{starter.NewDeployment, starter.NewService},
-	Accepted: []answer{{solution.NewDeployment, solution.NewService}, {another.NewDeployment, another.NewService}},
+var grader = grade.Exercise[answer]{
+	Learner: answer{NewDeployment: exercise.NewDeployment, NewService: exercise.NewService},
+	Accepted: []answer{
+		{NewDeployment: answers.NewDeployment, NewService: answers.NewService},
+		answers.SelectsByTheName,
+	},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "the Service is as before", Answer: answer{service.NewDeployment, service.NewService}, Says: "the selector of Service"},
-		{Name: "a label of the pods only", Answer: answer{template.NewDeployment, template.NewService}, Says: "the selector of Deployment"},
-		{Name: "a label of the selector only", Answer: answer{selector.NewDeployment, selector.NewService},
-			Says: "does not match template"},
+		{Name: "leaves the Service as it was", Answer: answers.LeavesTheServiceAsItWas, Says: "the selector of Service"},
+		{Name: "sets a label of the pods only", Answer: answers.SetsALabelOfThePodsOnly, Says: "the selector of Deployment"},
+		{Name: "sets a label of the selector only", Answer: answers.SetsALabelOfTheSelectorOnly, Says: "does not match template"},
 	},
 	Grade: gradeSelectors,
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
-func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
+func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 
 func gradeSelectors(t *grade.T, a answer) {
 	config := testcluster.Config(t)
@@ -64,11 +55,11 @@ func gradeSelectors(t *grade.T, a answer) {
 			},
 		}
 		all = append(all, d)
-		if _, err := deployments.Create(t.Context(), a.deployment(d), metav1.CreateOptions{}); err != nil {
+		if _, err := deployments.Create(t.Context(), a.NewDeployment(d), metav1.CreateOptions{}); err != nil {
 			t.Reject("the API server accepts the Deployment of "+name, strings.ReplaceAll(err.Error(), "\n", " "),
 				"its spec: the selector, and the labels of the pods")
 		}
-		if _, err := core.Services(namespace).Create(t.Context(), a.service(d), metav1.CreateOptions{}); err != nil {
+		if _, err := core.Services(namespace).Create(t.Context(), a.NewService(d), metav1.CreateOptions{}); err != nil {
 			t.Reject("the API server accepts the Service of "+name, strings.ReplaceAll(err.Error(), "\n", " "), "NewService")
 		}
 	}

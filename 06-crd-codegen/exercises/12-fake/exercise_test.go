@@ -1,4 +1,4 @@
-package exercise
+package exercise_test
 
 import (
 	"context"
@@ -9,12 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	another "example.com/client-go-workbook/06-crd-codegen/exercises/12-fake/another"
-	actions "example.com/client-go-workbook/06-crd-codegen/exercises/12-fake/attempts/actions"
-	onlyError "example.com/client-go-workbook/06-crd-codegen/exercises/12-fake/attempts/errors"
-	once "example.com/client-go-workbook/06-crd-codegen/exercises/12-fake/attempts/once"
-	solution "example.com/client-go-workbook/06-crd-codegen/exercises/12-fake/solution"
-	starter "example.com/client-go-workbook/06-crd-codegen/exercises/12-fake/starter"
+	exercise "example.com/client-go-workbook/06-crd-codegen/exercises/12-fake"
+	answers "example.com/client-go-workbook/06-crd-codegen/exercises/answers/12-fake"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	dbclient "example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned/typed/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/internal/grade"
@@ -26,20 +22,19 @@ type answer = func(ctx context.Context, databases dbclient.DatabaseManagerInterf
 // sync is a controller's.
 type sync = func(ctx context.Context, databases dbclient.DatabaseManagerInterface, name string) error
 
-var exercise = grade.Exercise[answer]{
-	Learner:  Check,
-	Starter:  starter.Check,
-	Accepted: []answer{solution.Check, another.Check},
+var grader = grade.Exercise[answer]{
+	Learner:  exercise.Check,
+	Accepted: []answer{answers.Check, answers.WaitsForTheStatus},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "the requests to the fake", Answer: actions.Check, Says: "your Check returns nil"},
-		{Name: "one sync only", Answer: once.Check, Says: "observedGeneration is never raised"},
-		{Name: "only the error of sync", Answer: onlyError.Check, Says: "the status is written with Update"},
+		{Name: "counts the requests to the fake", Answer: answers.CountsTheRequestsToTheFake, Says: "your Check returns nil"},
+		{Name: "checks one sync only", Answer: answers.ChecksOneSyncOnly, Says: "observedGeneration is never raised"},
+		{Name: "checks only the error of sync", Answer: answers.ChecksOnlyTheErrorOfSync, Says: "the status is written with Update"},
 	},
 	Grade: gradeCheck,
 }
 
-func TestExercise(t *testing.T) { exercise.Test(t) }
-func TestGrader(t *testing.T)   { exercise.TestGrader(t) }
+func TestExercise(t *testing.T) { grader.Test(t) }
+func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 
 func gradeCheck(t *grade.T, check answer) {
 	config, namespace := owngroup.Start(t)

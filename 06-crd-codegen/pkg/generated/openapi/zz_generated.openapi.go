@@ -251,7 +251,7 @@ func schema_pkg_apis_databasemanager_v1alpha1_DatabaseManagerStatus(ref common.R
 				Properties: map[string]spec.Schema{
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "The generation of the spec that this status is about: if it is lower than metadata.generation, the controller has not processed the newest spec yet.",
+							Description: "The generation of the newest spec whose deletionPolicy has reached all children. If it is lower than metadata.generation, the newest one has not yet.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},

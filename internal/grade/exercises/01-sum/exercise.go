@@ -36,7 +36,7 @@ func recursive(ctx context.Context, n numbers) int {
 	return next + recursive(ctx, n)
 }
 
-func starter(context.Context, numbers) int { return 0 }
+func doesNothing(context.Context, numbers) int { return 0 }
 
 func hardCoded(context.Context, numbers) int { return 42 }
 

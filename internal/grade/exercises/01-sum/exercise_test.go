@@ -26,9 +26,9 @@ func (l *list) Next(context.Context) (int, error) {
 
 var exercise = grade.Exercise[answer]{
 	Learner:  sum,
-	Starter:  starter,
 	Accepted: []answer{sum, recursive},
 	Rejected: []grade.Rejected[answer]{
+		{Name: "does nothing", Answer: doesNothing, Says: "returned 0"},
 		{Name: "is hard-coded", Answer: hardCoded, Says: "returned 42"},
 		{Name: "panics", Answer: panics, Says: "panic: assignment to entry in nil map (exercise.go:45)"},
 		{Name: "panics in a goroutine", Answer: panicsInGoroutine, Says: "nil pointer dereference (exercise.go:53)"},

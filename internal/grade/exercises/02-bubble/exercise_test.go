@@ -1,10 +1,8 @@
-// Package exercise has answers to an exercise that is graded in a bubble: call work every minute until ctx ends.
 package exercise
 
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -14,8 +12,7 @@ import (
 type answer = func(ctx context.Context, work func())
 
 var exercise = grade.Exercise[answer]{
-	Learner:  ticks,
-	Starter:  func(context.Context, func()) {},
+	Learner:  starter,
 	Accepted: []answer{ticks, sleeps},
 	Rejected: []grade.Rejected[answer]{
 		{Name: "never ends", Answer: neverEnds, Says: "it had not returned a day later"},
@@ -99,9 +96,7 @@ func tooOften(_ context.Context, work func()) {
 	}
 }
 
-func TestExercise(t *testing.T) {
-	t.Setenv("WORKBOOK_VERDICT", filepath.Join(t.TempDir(), "verdict"))
-	exercise.Test(t)
-}
+// TestExercise skips: the answer is the starter.
+func TestExercise(t *testing.T) { exercise.Test(t) }
 
 func TestGrader(t *testing.T) { exercise.TestGrader(t) }

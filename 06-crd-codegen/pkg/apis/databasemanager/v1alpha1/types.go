@@ -74,6 +74,7 @@ type DatabaseManagerSpec struct {
 	// It can grow, if the storage class allows it, but not shrink.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('1Mi')) >= 0",message="storageSize is less than 1Mi: a number without a unit, such as Gi, is in bytes"
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('1Pi')) <= 0",message="storageSize is more than 1Pi"
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity(string(oldSelf))) >= 0",message="storageSize can't shrink"
 	StorageSize *resource.Quantity `json:"storageSize,omitempty"`
 
@@ -113,8 +114,8 @@ const (
 
 // DatabaseManagerStatus is the actual state. Only the controller writes it, through the status subresource.
 type DatabaseManagerStatus struct {
-	// The generation of the spec that this status is about: if it is lower than metadata.generation, the
-	// controller has not processed the newest spec yet.
+	// The generation of the newest spec whose deletionPolicy has reached all children. If it is lower than
+	// metadata.generation, the newest one has not yet.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// How many servers are ready.

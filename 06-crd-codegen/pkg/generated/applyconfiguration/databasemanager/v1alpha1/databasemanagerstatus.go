@@ -11,8 +11,8 @@ import (
 //
 // DatabaseManagerStatus is the actual state. Only the controller writes it, through the status subresource.
 type DatabaseManagerStatusApplyConfiguration struct {
-	// The generation of the spec that this status is about: if it is lower than metadata.generation, the
-	// controller has not processed the newest spec yet.
+	// The generation of the newest spec whose deletionPolicy has reached all children. If it is lower than
+	// metadata.generation, the newest one has not yet.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// How many servers are ready.
 	AvailableReplicas *int32 `json:"availableReplicas,omitempty"`

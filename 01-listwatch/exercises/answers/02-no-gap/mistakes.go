@@ -1,0 +1,66 @@
+package exercise
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+)
+
+// WatchesFromTheVersionOfTheLastPod takes the version of a pod for the version of the list.
+func WatchesFromTheVersionOfTheLastPod(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error {
+	return listAndWatch(ctx, pods, report, func(list *corev1.PodList) string { return list.Items[len(list.Items)-1].ResourceVersion })
+}
+
+// WatchesFromVersionZero watches from version 0, which means any version: the server sends all pods again.
+func WatchesFromVersionZero(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error {
+	return listAndWatch(ctx, pods, report, func(*corev1.PodList) string { return "0" })
+}
+
+// WatchesFromNoVersion gives the watch no version: the server sends all pods again, as they are now.
+func WatchesFromNoVersion(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error {
+	return listAndWatch(ctx, pods, report, func(*corev1.PodList) string { return "" })
+}
+
+// listAndWatch is ListAndWatch with another version for the watch.
+func listAndWatch(
+	ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string), versionOf func(*corev1.PodList) string,
+) error {
+	list, err := pods.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, pod := range list.Items {
+		report("LISTED", pod.Name)
+	}
+	changes, err := pods.Watch(ctx, metav1.ListOptions{ResourceVersion: versionOf(list)})
+	if err != nil {
+		return err
+	}
+	defer changes.Stop()
+	for event := range changes.ResultChan() {
+		report(string(event.Type), event.Object.(*corev1.Pod).Name)
+	}
+	return nil
+}
+
+// WatchesBeforeTheList begins the watch too early, and sees again what the list has shown.
+func WatchesBeforeTheList(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error {
+	changes, err := pods.Watch(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	defer changes.Stop()
+	list, err := pods.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, pod := range list.Items {
+		report("LISTED", pod.Name)
+	}
+	for event := range changes.ResultChan() {
+		report(string(event.Type), event.Object.(*corev1.Pod).Name)
+	}
+	return nil
+}

@@ -1,0 +1,120 @@
+package exercise
+
+import (
+	"context"
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+)
+
+// AsksForTheSameVersionAgain repeats the request that the server has rejected.
+func AsksForTheSameVersionAgain(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error {
+	return mirror(ctx, pods, report, repeats{known{}}, apierrors.IsResourceExpired)
+}
+
+type repeats struct{ known }
+
+func (k repeats) watchFrom(
+	ctx context.Context, pods typedcorev1.PodInterface, resourceVersion string, report func(event, name string),
+) error {
+	err := k.known.watchFrom(ctx, pods, resourceVersion, report)
+	for apierrors.IsResourceExpired(err) && ctx.Err() == nil {
+		err = k.known.watchFrom(ctx, pods, resourceVersion, report)
+	}
+	return err
+}
+
+// ComparesTheNames compares names only: a pod with another UID is taken for a change.
+func ComparesTheNames(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error {
+	return mirror(ctx, pods, report, names{known{}}, apierrors.IsResourceExpired)
+}
+
+type names struct{ known }
+
+func (k names) replace(list []corev1.Pod, report func(event, name string)) {
+	for i := range list {
+		if old := k.known[list[i].Name]; old != nil {
+			old.UID = list[i].UID // as if it were the same pod
+		}
+	}
+	k.known.replace(list, report)
+}
+
+// ForgetsTheDeletions compares the new list only with what it knew: what has gone is not in the list.
+func ForgetsTheDeletions(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error {
+	return mirror(ctx, pods, report, listed{known{}}, apierrors.IsResourceExpired)
+}
+
+type listed struct{ known }
+
+func (k listed) replace(list []corev1.Pod, report func(event, name string)) {
+	for _, pod := range list {
+		switch old := k.known[pod.Name]; {
+		case old == nil:
+			report("ADDED", pod.Name)
+		case old.ResourceVersion != pod.ResourceVersion:
+			report("MODIFIED", pod.Name)
+		}
+		k.known[pod.Name] = &pod
+	}
+}
+
+// ForgetsWhatTheWatchBrought knows only what the lists have brought.
+func ForgetsWhatTheWatchBrought(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error {
+	return mirror(ctx, pods, report, fromLists{known{}}, apierrors.IsResourceExpired)
+}
+
+type fromLists struct{ known }
+
+func (k fromLists) watchFrom(
+	ctx context.Context, pods typedcorev1.PodInterface, resourceVersion string, report func(event, name string),
+) error {
+	return maps.Clone(k.known).watchFrom(ctx, pods, resourceVersion, report)
+}
+
+// LooksForGoneOnly recognizes one of the two errors for a version that is too old.
+func LooksForGoneOnly(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error {
+	return mirror(ctx, pods, report, known{}, apierrors.IsGone)
+}
+
+// ReportsAllAgain forgets all that it knew before the new list.
+func ReportsAllAgain(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error {
+	return mirror(ctx, pods, report, nothing{known{}}, apierrors.IsResourceExpired)
+}
+
+type nothing struct{ known }
+
+func (k nothing) replace(list []corev1.Pod, report func(event, name string)) {
+	for _, pod := range list {
+		k.known[pod.Name] = &pod
+		report("ADDED", pod.Name)
+	}
+}
+
+// mirror is Mirror with another k, or with another function that recognizes the error for a version that is too old.
+func mirror(
+	ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string),
+	k interface {
+		replace(list []corev1.Pod, report func(event, name string))
+		watchFrom(ctx context.Context, pods typedcorev1.PodInterface, resourceVersion string, report func(event, name string)) error
+	},
+	expired func(error) bool,
+) error {
+	for {
+		list, err := pods.List(ctx, metav1.ListOptions{})
+		if err == nil {
+			k.replace(list.Items, report)
+			err = k.watchFrom(ctx, pods, list.ResourceVersion, report)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case expired(err):
+		default:
+			return err
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package exercise
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+)
+
+// options ask for a list that streams.
+func options() metav1.ListOptions {
+	return metav1.ListOptions{
+		SendInitialEvents:    new(true),
+		ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
+		AllowWatchBookmarks:  true,
+	}
+}
+
+// collect reads the pods up to the bookmark that ends them.
+func collect(w watch.Interface) (names []string, resourceVersion string, err error) {
+	for event := range w.ResultChan() {
+		switch event.Type {
+		case watch.Added:
+			names = append(names, event.Object.(*corev1.Pod).Name)
+		case watch.Bookmark:
+			pod := event.Object.(*corev1.Pod)
+			if pod.Annotations[metav1.InitialEventsAnnotationKey] == "true" {
+				return names, pod.ResourceVersion, nil
+			}
+		case watch.Error:
+			return nil, "", apierrors.FromObject(event.Object)
+		}
+	}
+	return nil, "", errors.New("the watch has ended before the initial events have")
+}
+
+// SendsAList sends a List, and needs the memory that the task is about.
+func SendsAList(ctx context.Context, pods typedcorev1.PodInterface) (names []string, resourceVersion string, err error) {
+	list, err := pods.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, "", err
+	}
+	for _, pod := range list.Items {
+		names = append(names, pod.Name)
+	}
+	return names, list.ResourceVersion, nil
+}
+
+// WaitsForTheEndOfTheChannel waits until the server ends the watch.
+func WaitsForTheEndOfTheChannel(ctx context.Context, pods typedcorev1.PodInterface) (names []string, resourceVersion string, err error) {
+	w, err := pods.Watch(ctx, options())
+	if err != nil {
+		return nil, "", err
+	}
+	defer w.Stop()
+	for event := range w.ResultChan() {
+		switch event.Type {
+		case watch.Added:
+			pod := event.Object.(*corev1.Pod)
+			names = append(names, pod.Name)
+			resourceVersion = pod.ResourceVersion
+		case watch.Error:
+			return nil, "", apierrors.FromObject(event.Object)
+		}
+	}
+	return names, resourceVersion, nil
+}
+
+// TakesSilenceForTheEnd returns when no pod has come for a while.
+func TakesSilenceForTheEnd(ctx context.Context, pods typedcorev1.PodInterface) (names []string, resourceVersion string, err error) {
+	w, err := pods.Watch(ctx, options())
+	if err != nil {
+		return nil, "", err
+	}
+	defer w.Stop()
+	for {
+		select {
+		case event := <-w.ResultChan():
+			switch event.Type {
+			case watch.Added, watch.Bookmark:
+				pod := event.Object.(*corev1.Pod)
+				if event.Type == watch.Added {
+					names = append(names, pod.Name)
+				}
+				resourceVersion = pod.ResourceVersion
+			case watch.Error:
+				return nil, "", apierrors.FromObject(event.Object)
+			}
+		case <-time.After(100 * time.Millisecond):
+			return names, resourceVersion, nil
+		}
+	}
+}
+
+// DoesNotAskForBookmarks leaves AllowWatchBookmarks out, so the bookmark that ends the list never comes.
+func DoesNotAskForBookmarks(ctx context.Context, pods typedcorev1.PodInterface) (names []string, resourceVersion string, err error) {
+	options := options()
+	options.AllowWatchBookmarks = false
+	w, err := pods.Watch(ctx, options)
+	if err != nil {
+		return nil, "", err
+	}
+	defer w.Stop()
+	return collect(w)
+}
+
+// DoesNotSetTheMatch leaves ResourceVersionMatch out, and the server rejects the request.
+func DoesNotSetTheMatch(ctx context.Context, pods typedcorev1.PodInterface) (names []string, resourceVersion string, err error) {
+	options := options()
+	options.ResourceVersionMatch = ""
+	w, err := pods.Watch(ctx, options)
+	if err != nil {
+		return nil, "", err
+	}
+	defer w.Stop()
+	return collect(w)
+}
+
+// ReturnsTheVersionOfAPod returns the version of the last pod, not of the bookmark.
+func ReturnsTheVersionOfAPod(ctx context.Context, pods typedcorev1.PodInterface) (names []string, resourceVersion string, err error) {
+	w, err := pods.Watch(ctx, options())
+	if err != nil {
+		return nil, "", err
+	}
+	defer w.Stop()
+	last := ""
+	names, _, err = collect(watch.Filter(w, func(event watch.Event) (watch.Event, bool) {
+		if event.Type == watch.Added {
+			last = event.Object.(*corev1.Pod).ResourceVersion
+		}
+		return event, true
+	}))
+	return names, last, err
+}
+
+// LeavesTheWatchOpen does not stop its watch.
+func LeavesTheWatchOpen(ctx context.Context, pods typedcorev1.PodInterface) (names []string, resourceVersion string, err error) {
+	w, err := pods.Watch(ctx, options())
+	if err != nil {
+		return nil, "", err
+	}
+	return collect(w)
+}

@@ -1,0 +1,71 @@
+package exercise
+
+import (
+	"context"
+	"net"
+	"os"
+	"strconv"
+	"time"
+
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+)
+
+// GivesReadsADeadline ends each read that brings nothing in time, also on a connection that works.
+func GivesReadsADeadline(config *rest.Config, silence time.Duration) (typedcorev1.PodsGetter, error) {
+	config = rest.CopyConfig(config)
+	dial := config.Dial
+	config.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return impatient{conn, silence}, nil
+	}
+	return typedcorev1.NewForConfig(config)
+}
+
+type impatient struct {
+	net.Conn
+	silence time.Duration
+}
+
+func (i impatient) Read(p []byte) (int, error) {
+	if err := i.SetReadDeadline(time.Now().Add(i.silence)); err != nil {
+		return 0, err
+	}
+	return i.Conn.Read(p)
+}
+
+// SetsADurationInsteadOfSeconds writes the duration as text, such as 5s. The variable holds seconds.
+func SetsADurationInsteadOfSeconds(config *rest.Config, silence time.Duration) (typedcorev1.PodsGetter, error) {
+	os.Setenv("HTTP2_READ_IDLE_TIMEOUT_SECONDS", (silence / 2).String())
+	os.Setenv("HTTP2_PING_TIMEOUT_SECONDS", (silence / 2).String())
+	return typedcorev1.NewForConfig(config)
+}
+
+// SetsTheIdleTimeOnly sends the ping in time, but waits too long for the answer.
+func SetsTheIdleTimeOnly(config *rest.Config, silence time.Duration) (typedcorev1.PodsGetter, error) {
+	if err := os.Setenv("HTTP2_READ_IDLE_TIMEOUT_SECONDS", strconv.Itoa(int(silence.Seconds()))); err != nil {
+		return nil, err
+	}
+	return typedcorev1.NewForConfig(config)
+}
+
+// SetsTheTimeoutOfTheClient limits the time of a whole request, also of a watch that works.
+func SetsTheTimeoutOfTheClient(config *rest.Config, silence time.Duration) (typedcorev1.PodsGetter, error) {
+	config = rest.CopyConfig(config)
+	config.Timeout = silence
+	return typedcorev1.NewForConfig(config)
+}
+
+// SetsTheTimesAfterTheClient sets the variables when the transport has read them already.
+func SetsTheTimesAfterTheClient(config *rest.Config, silence time.Duration) (typedcorev1.PodsGetter, error) {
+	client, err := typedcorev1.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	os.Setenv("HTTP2_READ_IDLE_TIMEOUT_SECONDS", strconv.Itoa(int(silence.Seconds())/2))
+	os.Setenv("HTTP2_PING_TIMEOUT_SECONDS", strconv.Itoa(int(silence.Seconds())/2))
+	return client, nil
+}

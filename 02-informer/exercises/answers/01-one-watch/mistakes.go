@@ -1,0 +1,74 @@
+package exercise
+
+import (
+	"context"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	coreinformers "k8s.io/client-go/informers/core/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+)
+
+// MakesAnInformerForEachHandler has no factory any more, but still an informer for each handler.
+func MakesAnInformerForEachHandler(ctx context.Context, clientset kubernetes.Interface, handlers ...cache.ResourceEventHandler) error {
+	var group sync.WaitGroup
+	defer group.Wait()
+	for _, handler := range handlers {
+		informer := coreinformers.NewPodInformer(clientset, metav1.NamespaceAll, 0, cache.Indexers{})
+		if _, err := informer.AddEventHandler(handler); err != nil {
+			return err
+		}
+		group.Go(func() { informer.RunWithContext(ctx) })
+	}
+	return nil
+}
+
+// CallsTheHandlersOneAfterTheOther has one handler that calls all the others, so each waits for the one before it.
+func CallsTheHandlersOneAfterTheOther(ctx context.Context, clientset kubernetes.Interface, handlers ...cache.ResourceEventHandler) error {
+	return Run(ctx, clientset, cache.ResourceEventHandlerDetailedFuncs{
+		AddFunc: func(object any, isInInitialList bool) {
+			for _, handler := range handlers {
+				handler.OnAdd(object, isInInitialList)
+			}
+		},
+		UpdateFunc: func(old, object any) {
+			for _, handler := range handlers {
+				handler.OnUpdate(old, object)
+			}
+		},
+		DeleteFunc: func(object any) {
+			for _, handler := range handlers {
+				handler.OnDelete(object)
+			}
+		},
+	})
+}
+
+// DoesNotWaitForTheHandlers returns when ctx has ended, while a handler can still run.
+func DoesNotWaitForTheHandlers(ctx context.Context, clientset kubernetes.Interface, handlers ...cache.ResourceEventHandler) error {
+	factory := informers.NewSharedInformerFactory(clientset, 0)
+	for _, handler := range handlers {
+		if _, err := factory.Core().V1().Pods().Informer().AddEventHandler(handler); err != nil {
+			return err
+		}
+	}
+	factory.StartWithContext(ctx)
+	<-ctx.Done()
+	return nil
+}
+
+// StartsBeforeTheInformerExists starts the factory while it has no informer yet.
+func StartsBeforeTheInformerExists(ctx context.Context, clientset kubernetes.Interface, handlers ...cache.ResourceEventHandler) error {
+	factory := informers.NewSharedInformerFactory(clientset, 0)
+	factory.StartWithContext(ctx)
+	defer factory.Shutdown()
+	for _, handler := range handlers {
+		if _, err := factory.Core().V1().Pods().Informer().AddEventHandler(handler); err != nil {
+			return err
+		}
+	}
+	<-ctx.Done()
+	return nil
+}

@@ -1,0 +1,43 @@
+package exercise
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+)
+
+// SetsTheOptionTwice sets WithTweakListOptions twice: the second one replaces the first.
+func SetsTheOptionTwice(clientset kubernetes.Interface, namespace, app, node string) informers.SharedInformerFactory {
+	return newFactory(clientset, namespace,
+		func(options *metav1.ListOptions) { options.LabelSelector = "app=" + app },
+		func(options *metav1.ListOptions) { options.FieldSelector = "spec.nodeName=" + node })
+}
+
+// OverwritesTheReflectorsOptions replaces all options, also those of the reflector: it asks for a list again, not for a watch.
+func OverwritesTheReflectorsOptions(clientset kubernetes.Interface, namespace, app, node string) informers.SharedInformerFactory {
+	return newFactory(clientset, namespace, func(options *metav1.ListOptions) {
+		*options = metav1.ListOptions{LabelSelector: "app=" + app, FieldSelector: "spec.nodeName=" + node}
+	})
+}
+
+// SelectsTheNodeByALabel takes the node for a label. It is a field of the pod.
+func SelectsTheNodeByALabel(clientset kubernetes.Interface, namespace, app, node string) informers.SharedInformerFactory {
+	return newFactory(clientset, namespace, func(options *metav1.ListOptions) {
+		options.LabelSelector = "app=" + app + ",spec.nodeName=" + node
+	})
+}
+
+// SelectsTheLabelByAField takes the label for a field. The server can select pods by a few fields only.
+func SelectsTheLabelByAField(clientset kubernetes.Interface, namespace, app, node string) informers.SharedInformerFactory {
+	return newFactory(clientset, namespace, func(options *metav1.ListOptions) {
+		options.FieldSelector = "spec.nodeName=" + node + ",metadata.labels.app=" + app
+	})
+}
+
+func newFactory(clientset kubernetes.Interface, namespace string, tweaks ...func(*metav1.ListOptions)) informers.SharedInformerFactory {
+	options := []informers.SharedInformerOption{informers.WithNamespace(namespace)}
+	for _, tweak := range tweaks {
+		options = append(options, informers.WithTweakListOptions(tweak))
+	}
+	return informers.NewSharedInformerFactoryWithOptions(clientset, 0, options...)
+}

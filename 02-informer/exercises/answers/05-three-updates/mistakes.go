@@ -1,0 +1,58 @@
+package exercise
+
+import (
+	"fmt"
+	"io"
+
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/client-go/tools/cache"
+)
+
+// ComparesVersionsOnly compares versions, which are the same after a relist, too.
+func ComparesVersionsOnly(pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Writer) error {
+	return onUpdate(pods, out, func(old, pod *corev1.Pod) string {
+		switch {
+		case old.ResourceVersion == pod.ResourceVersion:
+			return "resync"
+		case old.UID != pod.UID:
+			return "relisted"
+		}
+		return "changed"
+	})
+}
+
+// ComparesGenerations compares the generation, which counts changes of the spec only.
+func ComparesGenerations(pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Writer) error {
+	return onUpdate(pods, out, func(old, pod *corev1.Pod) string {
+		switch {
+		case old == pod:
+			return "resync"
+		case old.Generation == pod.Generation:
+			return "relisted"
+		}
+		return "changed"
+	})
+}
+
+// ComparesTheInformersLastVersion takes the first update after a new version for the relist.
+func ComparesTheInformersLastVersion(pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Writer) error {
+	version := ""
+	return onUpdate(pods, out, func(old, pod *corev1.Pod) string {
+		if !apiequality.Semantic.DeepEqual(old, pod) {
+			return "changed"
+		}
+		if now := pods.LastSyncResourceVersion(); now != version {
+			version = now
+			return "relisted"
+		}
+		return "resync"
+	})
+}
+
+func onUpdate(pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Writer, reason func(old, pod *corev1.Pod) string) error {
+	_, err := pods.AddTypedEventHandler(cache.TypedResourceEventHandlerFuncs[*corev1.Pod]{
+		UpdateFunc: func(old, pod *corev1.Pod) { fmt.Fprintln(out, reason(old, pod), cache.MetaObjectToName(pod)) },
+	})
+	return err
+}

@@ -1,0 +1,50 @@
+package exercise
+
+import (
+	"fmt"
+	"io"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/cache"
+)
+
+// ClosesAtEveryChange takes every new version for another pod.
+func ClosesAtEveryChange(pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Writer) error {
+	return track(pods, out, func(old, pod *corev1.Pod) {
+		if old.ResourceVersion != pod.ResourceVersion {
+			fmt.Fprintln(out, "close", cache.MetaObjectToName(old), old.UID)
+			fmt.Fprintln(out, "open", cache.MetaObjectToName(pod), pod.UID)
+		}
+	})
+}
+
+// ComparesCreationTimestamps compares timestamps, which have whole seconds: two pods can have the same.
+func ComparesCreationTimestamps(pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Writer) error {
+	return track(pods, out, func(old, pod *corev1.Pod) {
+		if !old.CreationTimestamp.Equal(&pod.CreationTimestamp) {
+			fmt.Fprintln(out, "close", cache.MetaObjectToName(old), old.UID)
+			fmt.Fprintln(out, "open", cache.MetaObjectToName(pod), pod.UID)
+		}
+	})
+}
+
+// OpensWithoutClosing opens the new pod and forgets the old one.
+func OpensWithoutClosing(pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Writer) error {
+	return track(pods, out, func(old, pod *corev1.Pod) {
+		if old.UID != pod.UID {
+			fmt.Fprintln(out, "open", cache.MetaObjectToName(pod), pod.UID)
+		}
+	})
+}
+
+// track is Track with another OnUpdate.
+func track(pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Writer, update func(old, pod *corev1.Pod)) error {
+	_, err := pods.AddTypedEventHandler(cache.TypedResourceEventHandlerFuncs[*corev1.Pod]{
+		AddFunc:    func(pod *corev1.Pod) { fmt.Fprintln(out, "open", cache.MetaObjectToName(pod), pod.UID) },
+		UpdateFunc: update,
+		DeleteFunc: func(deleted cache.DeletedObject[*corev1.Pod]) {
+			fmt.Fprintln(out, "close", deleted.GetObjectName(), deleted.OptionalObj.UID)
+		},
+	})
+	return err
+}

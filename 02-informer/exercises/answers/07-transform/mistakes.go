@@ -1,0 +1,55 @@
+package exercise
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// TrustsTheAnnotation leaves the data of a Secret that has such an annotation on the server.
+func TrustsTheAnnotation(object any) (any, error) {
+	if secret, ok := object.(*corev1.Secret); ok {
+		if _, done := secret.Annotations["example.com/sum"]; !done {
+			shrink(secret)
+		}
+	}
+	return object, nil
+}
+
+// AssertsASecret takes every object for a Secret.
+func AssertsASecret(object any) (any, error) {
+	secret := object.(*corev1.Secret)
+	if secret.Data != nil {
+		shrink(secret)
+	}
+	return secret, nil
+}
+
+// FailsForOtherTypes returns an error for other types, which keeps these objects out of the store.
+func FailsForOtherTypes(object any) (any, error) {
+	secret, ok := object.(*corev1.Secret)
+	if !ok {
+		return nil, fmt.Errorf("%T is not a Secret", object)
+	}
+	if secret.Data != nil {
+		shrink(secret)
+	}
+	return secret, nil
+}
+
+// ComputesTheChecksumAgain computes the checksum of no data at the second call.
+func ComputesTheChecksumAgain(object any) (any, error) {
+	if secret, ok := object.(*corev1.Secret); ok {
+		shrink(secret)
+	}
+	return object, nil
+}
+
+// shrink replaces the data by its checksum.
+func shrink(secret *corev1.Secret) {
+	if secret.Annotations == nil {
+		secret.Annotations = map[string]string{}
+	}
+	secret.Annotations["example.com/sum"] = sum(secret.Data)
+	secret.Data = nil
+}

@@ -1,0 +1,77 @@
+package exercise
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	corelisters "k8s.io/client-go/listers/core/v1"
+)
+
+// LooksIntoAllNamespaces lists without the namespace of the Service.
+func LooksIntoAllNamespaces(pods corelisters.PodLister, service *corev1.Service) ([]string, error) {
+	if len(service.Spec.Selector) == 0 {
+		return nil, nil
+	}
+	found, err := pods.List(labels.SelectorFromSet(service.Spec.Selector))
+	var names []string
+	for _, pod := range found {
+		names = append(names, pod.Name)
+	}
+	slices.Sort(names)
+	return names, err
+}
+
+// WantsOneLabelOnly takes a pod that has one of the labels.
+func WantsOneLabelOnly(pods corelisters.PodLister, service *corev1.Service) ([]string, error) {
+	found, err := pods.Pods(service.Namespace).List(labels.Everything())
+	var names []string
+	for _, pod := range found {
+		for key, value := range service.Spec.Selector {
+			if pod.Labels[key] == value {
+				names = append(names, pod.Name)
+				break
+			}
+		}
+	}
+	slices.Sort(names)
+	return names, err
+}
+
+// WantsTheLabelsToBeEqual leaves out a pod that has other labels, too.
+func WantsTheLabelsToBeEqual(pods corelisters.PodLister, service *corev1.Service) ([]string, error) {
+	found, err := pods.Pods(service.Namespace).List(labels.Everything())
+	var names []string
+	for _, pod := range found {
+		if maps.Equal(pod.Labels, service.Spec.Selector) {
+			names = append(names, pod.Name)
+		}
+	}
+	slices.Sort(names)
+	return names, err
+}
+
+// TakesNoSelectorForAllPods gives SelectorFromSet an empty set, which matches every pod.
+func TakesNoSelectorForAllPods(pods corelisters.PodLister, service *corev1.Service) ([]string, error) {
+	found, err := pods.Pods(service.Namespace).List(labels.SelectorFromSet(service.Spec.Selector))
+	var names []string
+	for _, pod := range found {
+		names = append(names, pod.Name)
+	}
+	slices.Sort(names)
+	return names, err
+}
+
+// ExpectsAnOrderFromTheLister does not sort the names.
+func ExpectsAnOrderFromTheLister(pods corelisters.PodLister, service *corev1.Service) ([]string, error) {
+	if len(service.Spec.Selector) == 0 {
+		return nil, nil
+	}
+	found, err := pods.Pods(service.Namespace).List(labels.SelectorFromSet(service.Spec.Selector))
+	var names []string
+	for _, pod := range found {
+		names = append(names, pod.Name)
+	}
+	return names, err
+}

@@ -1,0 +1,66 @@
+package exercise
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/cache"
+)
+
+// IndexesTheEmptyString puts a pod that has no node into the entry "".
+var IndexesTheEmptyString = Answer{
+	AddIndex: func(pods indexer) error {
+		return pods.AddTypedIndexers(cache.TypedIndexers[*corev1.Pod]{byNode: func(pod *corev1.Pod) ([]string, error) {
+			return []string{pod.Spec.NodeName}, nil
+		}})
+	},
+	PodsOn: PodsOn,
+}
+
+// FailsForAPodWithoutANode returns an error for a pod without a node, which ends the program.
+var FailsForAPodWithoutANode = Answer{
+	AddIndex: func(pods indexer) error {
+		return pods.AddTypedIndexers(cache.TypedIndexers[*corev1.Pod]{byNode: func(pod *corev1.Pod) ([]string, error) {
+			if pod.Spec.NodeName == "" {
+				return nil, fmt.Errorf("pod %s has no node", pod.Name)
+			}
+			return []string{pod.Spec.NodeName}, nil
+		}})
+	},
+	PodsOn: PodsOn,
+}
+
+// Scans adds no index, and goes through all pods at each question.
+var Scans = Answer{
+	AddIndex: func(indexer) error { return nil },
+	PodsOn: func(pods indexer, node string) ([]string, error) {
+		var keys []string
+		for _, obj := range pods.List() {
+			if pod := obj.(*corev1.Pod); pod.Spec.NodeName == node && node != "" {
+				keys = append(keys, pod.Namespace+"/"+pod.Name)
+			}
+		}
+		slices.Sort(keys)
+		return keys, nil
+	},
+}
+
+// KeepsACopyOfItsOwn reads the store once, and does not follow it.
+var KeepsACopyOfItsOwn = Answer{
+	AddIndex: func(pods indexer) error {
+		keysOf = map[string][]string{}
+		for _, obj := range pods.List() {
+			if pod := obj.(*corev1.Pod); pod.Spec.NodeName != "" {
+				keysOf[pod.Spec.NodeName] = append(keysOf[pod.Spec.NodeName], pod.Namespace+"/"+pod.Name)
+			}
+		}
+		for _, keys := range keysOf {
+			slices.Sort(keys)
+		}
+		return nil
+	},
+	PodsOn: func(_ indexer, node string) ([]string, error) { return keysOf[node], nil },
+}
+
+var keysOf map[string][]string

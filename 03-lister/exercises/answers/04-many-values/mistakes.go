@@ -1,0 +1,99 @@
+package exercise
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// ForgetsTheInitContainers looks into the containers only.
+func ForgetsTheInitContainers(pod *corev1.Pod) ([]string, error) {
+	var configMaps []string
+	for _, volume := range pod.Spec.Volumes {
+		if volume.ConfigMap != nil {
+			configMaps = append(configMaps, pod.Namespace+"/"+volume.ConfigMap.Name)
+		}
+	}
+	for _, container := range pod.Spec.Containers {
+		for _, source := range container.EnvFrom {
+			if source.ConfigMapRef != nil {
+				configMaps = append(configMaps, pod.Namespace+"/"+source.ConfigMapRef.Name)
+			}
+		}
+	}
+	return configMaps, nil
+}
+
+// TakesEveryVolumeForAConfigMap takes the name of every volume for the name of a ConfigMap.
+func TakesEveryVolumeForAConfigMap(pod *corev1.Pod) ([]string, error) {
+	var configMaps []string
+	for _, volume := range pod.Spec.Volumes {
+		configMaps = append(configMaps, pod.Namespace+"/"+volume.ConfigMap.Name)
+	}
+	for _, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		for _, source := range container.EnvFrom {
+			if source.ConfigMapRef != nil {
+				configMaps = append(configMaps, pod.Namespace+"/"+source.ConfigMapRef.Name)
+			}
+		}
+	}
+	return configMaps, nil
+}
+
+// ReturnsTheFirstValueOnly returns when it has found one.
+func ReturnsTheFirstValueOnly(pod *corev1.Pod) ([]string, error) {
+	var configMaps []string
+	for _, volume := range pod.Spec.Volumes {
+		if volume.ConfigMap != nil {
+			configMaps = append(configMaps, pod.Namespace+"/"+volume.ConfigMap.Name)
+		}
+	}
+	for _, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		for _, source := range container.EnvFrom {
+			if source.ConfigMapRef != nil {
+				configMaps = append(configMaps, pod.Namespace+"/"+source.ConfigMapRef.Name)
+			}
+		}
+	}
+	if len(configMaps) > 1 {
+		configMaps = configMaps[:1]
+	}
+	return configMaps, nil
+}
+
+// JoinsTheValues returns one value, with all names in it.
+func JoinsTheValues(pod *corev1.Pod) ([]string, error) {
+	var configMaps []string
+	for _, volume := range pod.Spec.Volumes {
+		if volume.ConfigMap != nil {
+			configMaps = append(configMaps, pod.Namespace+"/"+volume.ConfigMap.Name)
+		}
+	}
+	for _, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		for _, source := range container.EnvFrom {
+			if source.ConfigMapRef != nil {
+				configMaps = append(configMaps, pod.Namespace+"/"+source.ConfigMapRef.Name)
+			}
+		}
+	}
+	return []string{strings.Join(configMaps, ",")}, nil
+}
+
+// LeavesTheNamespaceOut returns names, which are not unique.
+func LeavesTheNamespaceOut(pod *corev1.Pod) ([]string, error) {
+	var configMaps []string
+	for _, volume := range pod.Spec.Volumes {
+		if volume.ConfigMap != nil {
+			configMaps = append(configMaps, volume.ConfigMap.Name)
+		}
+	}
+	for _, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		for _, source := range container.EnvFrom {
+			if source.ConfigMapRef != nil {
+				configMaps = append(configMaps, source.ConfigMapRef.Name)
+			}
+		}
+	}
+	return configMaps, nil
+}

@@ -1,0 +1,68 @@
+package exercise
+
+import (
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	corelisters "k8s.io/client-go/listers/core/v1"
+)
+
+// ChangesThePodInTheStore changes the pod that the lister has returned.
+func ChangesThePodInTheStore(pods corelisters.PodLister, namespace, name, image string) (*corev1.Pod, error) {
+	pod, err := pods.Pods(namespace).Get(name)
+	if err != nil {
+		return nil, err
+	}
+	return change(pod, image), nil
+}
+
+// CopiesAfterTheChange returns a copy, but has changed the store's pod before.
+func CopiesAfterTheChange(pods corelisters.PodLister, namespace, name, image string) (*corev1.Pod, error) {
+	pod, err := pods.Pods(namespace).Get(name)
+	if err != nil {
+		return nil, err
+	}
+	return change(pod, image).DeepCopy(), nil
+}
+
+// CopiesWithAnAssignment copies the struct: the map and the slice are still the store's.
+func CopiesWithAnAssignment(pods corelisters.PodLister, namespace, name, image string) (*corev1.Pod, error) {
+	pod, err := pods.Pods(namespace).Get(name)
+	if err != nil {
+		return nil, err
+	}
+	other := *pod
+	return change(&other, image), nil
+}
+
+// CopiesTheLabelsOnly shares the containers with the store's pod.
+func CopiesTheLabelsOnly(pods corelisters.PodLister, namespace, name, image string) (*corev1.Pod, error) {
+	pod, err := pods.Pods(namespace).Get(name)
+	if err != nil {
+		return nil, err
+	}
+	other := *pod
+	other.Labels = maps.Clone(pod.Labels)
+	return change(&other, image), nil
+}
+
+// WritesToANilMap forgets that a pod without labels has no map.
+func WritesToANilMap(pods corelisters.PodLister, namespace, name, image string) (*corev1.Pod, error) {
+	pod, err := pods.Pods(namespace).Get(name)
+	if err != nil {
+		return nil, err
+	}
+	pod = pod.DeepCopy()
+	pod.Spec.Containers[0].Image = image
+	pod.Labels["reviewed"] = "true"
+	return pod, nil
+}
+
+func change(pod *corev1.Pod, image string) *corev1.Pod {
+	pod.Spec.Containers[0].Image = image
+	if pod.Labels == nil {
+		pod.Labels = map[string]string{}
+	}
+	pod.Labels["reviewed"] = "true"
+	return pod
+}

@@ -1,0 +1,105 @@
+package exercise
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// IntersectsTwoSetsOfKeys reads twice for And: a pod that moves between the two reads is in both, and was never on the node
+// with the image.
+var IntersectsTwoSetsOfKeys = Answer{
+	And: func(pods indexer, node, image string) ([]string, error) {
+		onNode, err := pods.IndexKeys("node", node)
+		if err != nil {
+			return nil, err
+		}
+		withImage, err := pods.IndexKeys("image", image)
+		if err != nil {
+			return nil, err
+		}
+		return slices.DeleteFunc(onNode, func(key string) bool { return !slices.Contains(withImage, key) }), nil
+	},
+	Or: Or,
+}
+
+// IntersectsTwoSetsOfObjects misses a pod of which the store has got a new object between the two reads.
+var IntersectsTwoSetsOfObjects = Answer{
+	And: func(pods indexer, node, image string) ([]string, error) {
+		onNode, withImage, err := read(pods, node, image)
+		var keys []string
+		for _, pod := range onNode {
+			if slices.Contains(withImage, pod) {
+				keys = append(keys, keyOf(pod))
+			}
+		}
+		slices.Sort(keys)
+		return keys, err
+	},
+	Or: Or,
+}
+
+// JoinsTwoLists returns a pod twice that is in both.
+var JoinsTwoLists = Answer{
+	And: And,
+	Or: func(pods indexer, node, image string) ([]string, error) {
+		onNode, withImage, err := read(pods, node, image)
+		var keys []string
+		for _, pod := range append(onNode, withImage...) {
+			keys = append(keys, keyOf(pod))
+		}
+		slices.Sort(keys)
+		return keys, err
+	},
+}
+
+// TakesAPointerForAPod takes two objects for two pods: between the two reads, the store can get a new object of the same pod.
+var TakesAPointerForAPod = Answer{
+	And: And,
+	Or: func(pods indexer, node, image string) ([]string, error) {
+		onNode, withImage, err := read(pods, node, image)
+		set := map[*corev1.Pod]bool{}
+		for _, pod := range append(onNode, withImage...) {
+			set[pod] = true
+		}
+		var keys []string
+		for pod := range set {
+			keys = append(keys, keyOf(pod))
+		}
+		slices.Sort(keys)
+		return keys, err
+	},
+}
+
+// Scans goes through all pods.
+var Scans = Answer{
+	And: func(pods indexer, node, image string) ([]string, error) {
+		return scan(pods, func(pod *corev1.Pod) bool { return pod.Spec.NodeName == node && has(pod, image) })
+	},
+	Or: func(pods indexer, node, image string) ([]string, error) {
+		return scan(pods, func(pod *corev1.Pod) bool { return pod.Spec.NodeName == node || has(pod, image) })
+	},
+}
+
+func read(pods indexer, node, image string) (onNode, withImage []*corev1.Pod, err error) {
+	if onNode, err = pods.ByTypedIndex("node", node); err != nil {
+		return nil, nil, err
+	}
+	withImage, err = pods.ByTypedIndex("image", image)
+	return onNode, withImage, err
+}
+
+func scan(pods indexer, matches func(*corev1.Pod) bool) ([]string, error) {
+	var keys []string
+	for _, obj := range pods.List() {
+		if pod := obj.(*corev1.Pod); matches(pod) {
+			keys = append(keys, keyOf(pod))
+		}
+	}
+	slices.Sort(keys)
+	return keys, nil
+}
+
+func has(pod *corev1.Pod, image string) bool {
+	return slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Image == image })
+}

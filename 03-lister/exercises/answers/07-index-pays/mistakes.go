@@ -1,0 +1,96 @@
+package exercise
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/cache"
+)
+
+// FiltersWhatOneIndexFinds reads all pods of the node, and drops most of them.
+var FiltersWhatOneIndexFinds = Answer{
+	AddIndex: func(pods indexer) error {
+		return pods.AddTypedIndexers(cache.TypedIndexers[*corev1.Pod]{"node": func(pod *corev1.Pod) ([]string, error) {
+			if pod.Spec.NodeName == "" {
+				return nil, nil
+			}
+			return []string{pod.Spec.NodeName}, nil
+		}})
+	},
+	Find: func(pods indexer, node, app string) ([]string, error) {
+		found, err := pods.ByTypedIndex("node", node)
+		var keys []string
+		for _, pod := range found {
+			if pod.Labels["app"] == app {
+				keys = append(keys, pod.Namespace+"/"+pod.Name)
+			}
+		}
+		slices.Sort(keys)
+		return keys, err
+	},
+}
+
+// AddsAnIndexAtEachQuestion adds an index for each node and app: each of them costs time at each change of a pod.
+var AddsAnIndexAtEachQuestion = Answer{
+	AddIndex: func(indexer) error { return nil },
+	Find: func(pods indexer, node, app string) ([]string, error) {
+		index := node + "/" + app
+		if _, exists := pods.GetIndexers()[index]; !exists {
+			err := pods.AddTypedIndexers(cache.TypedIndexers[*corev1.Pod]{index: func(pod *corev1.Pod) ([]string, error) {
+				if pod.Spec.NodeName == node && pod.Labels["app"] == app {
+					return []string{"yes"}, nil
+				}
+				return nil, nil
+			}})
+			if err != nil {
+				return nil, err
+			}
+		}
+		return pods.IndexKeys(index, "yes")
+	},
+}
+
+// JoinsWithoutASeparator joins the two texts: the node n1 with the app 1a has the same value as n11 with a.
+var JoinsWithoutASeparator = Answer{
+	AddIndex: func(pods indexer) error {
+		return pods.AddTypedIndexers(cache.TypedIndexers[*corev1.Pod]{"both": func(pod *corev1.Pod) ([]string, error) {
+			return []string{pod.Spec.NodeName + pod.Labels["app"]}, nil
+		}})
+	},
+	Find: func(pods indexer, node, app string) ([]string, error) { return pods.IndexKeys("both", node+app) },
+}
+
+// KeepsACopyOfItsOwn reads the store once, and does not follow it.
+var KeepsACopyOfItsOwn = Answer{
+	AddIndex: func(pods indexer) error {
+		keysOf = map[pair][]string{}
+		for _, obj := range pods.List() {
+			pod := obj.(*corev1.Pod)
+			p := pair{pod.Spec.NodeName, pod.Labels["app"]}
+			keysOf[p] = append(keysOf[p], pod.Namespace+"/"+pod.Name)
+		}
+		return nil
+	},
+	Find: func(_ indexer, node, app string) ([]string, error) {
+		return slices.Sorted(slices.Values(keysOf[pair{node, app}])), nil
+	},
+}
+
+type pair struct{ node, app string }
+
+var keysOf map[pair][]string
+
+// Scans adds no index, and goes through all pods at each question.
+var Scans = Answer{
+	AddIndex: func(indexer) error { return nil },
+	Find: func(pods indexer, node, app string) ([]string, error) {
+		var keys []string
+		for _, obj := range pods.List() {
+			if pod := obj.(*corev1.Pod); pod.Spec.NodeName == node && pod.Labels["app"] == app {
+				keys = append(keys, pod.Namespace+"/"+pod.Name)
+			}
+		}
+		slices.Sort(keys)
+		return keys, nil
+	},
+}

@@ -1,0 +1,68 @@
+package exercise
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+)
+
+// AssertsThatADeletedObjectIsAPod asserts a pod in OnDelete, which also gets tombstones.
+func AssertsThatADeletedObjectIsAPod(queue workqueue.TypedInterface[cache.ObjectName]) cache.ResourceEventHandler {
+	return forEachEvent(func(object any) { queue.Add(cache.MetaObjectToName(object.(*corev1.Pod))) })
+}
+
+// AddsNoKeyForATombstone drops what is not an object.
+func AddsNoKeyForATombstone(queue workqueue.TypedInterface[cache.ObjectName]) cache.ResourceEventHandler {
+	return forEachEvent(func(object any) {
+		key, err := cache.ObjectToName(object)
+		if err != nil {
+			return // not an object
+		}
+		queue.Add(key)
+	})
+}
+
+// TakesTheKeyFromTheTombstonesObject reads a tombstone's object, which can be missing. Its key is always there.
+func TakesTheKeyFromTheTombstonesObject(queue workqueue.TypedInterface[cache.ObjectName]) cache.ResourceEventHandler {
+	return forEachEvent(func(object any) {
+		if pod := podOf(object); pod != nil {
+			queue.Add(cache.MetaObjectToName(pod))
+		}
+	})
+}
+
+// LeavesTheNamespaceOutOfTheKey adds the name only.
+func LeavesTheNamespaceOutOfTheKey(queue workqueue.TypedInterface[cache.ObjectName]) cache.ResourceEventHandler {
+	return forEachEvent(func(object any) {
+		if pod := podOf(object); pod != nil {
+			queue.Add(cache.ObjectName{Name: pod.Name})
+		}
+	})
+}
+
+// AddsNoKeyForAnUpdate has no UpdateFunc.
+func AddsNoKeyForAnUpdate(queue workqueue.TypedInterface[cache.ObjectName]) cache.ResourceEventHandler {
+	add := func(object any) {
+		if key, err := cache.DeletionHandlingObjectToName(object); err == nil {
+			queue.Add(key)
+		}
+	}
+	return cache.ResourceEventHandlerFuncs{AddFunc: add, DeleteFunc: add}
+}
+
+func forEachEvent(add func(object any)) cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    add,
+		UpdateFunc: func(_, object any) { add(object) },
+		DeleteFunc: add,
+	}
+}
+
+// podOf returns the pod, or the one in the tombstone, or nil.
+func podOf(object any) *corev1.Pod {
+	if tombstone, ok := object.(cache.DeletedFinalStateUnknown); ok {
+		object = tombstone.Obj
+	}
+	pod, _ := object.(*corev1.Pod)
+	return pod
+}

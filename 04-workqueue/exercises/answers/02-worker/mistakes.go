@@ -1,0 +1,71 @@
+package exercise
+
+import (
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+)
+
+// DefersDoneInTheLoop defers Done to the end of the worker.
+func DefersDoneInTheLoop(queue workqueue.TypedInterface[cache.ObjectName], syncHandler func(cache.ObjectName)) {
+	for {
+		key, shutdown := queue.Get()
+		if shutdown {
+			return
+		}
+		defer queue.Done(key)
+		syncHandler(key)
+	}
+}
+
+// CallsDoneBeforeTheSync lets another worker sync the key at the same time.
+func CallsDoneBeforeTheSync(queue workqueue.TypedInterface[cache.ObjectName], syncHandler func(cache.ObjectName)) {
+	for {
+		key, shutdown := queue.Get()
+		if shutdown {
+			return
+		}
+		queue.Done(key)
+		syncHandler(key)
+	}
+}
+
+// NeverCallsDone keeps each key for ever: none is handed out again.
+func NeverCallsDone(queue workqueue.TypedInterface[cache.ObjectName], syncHandler func(cache.ObjectName)) {
+	for {
+		key, shutdown := queue.Get()
+		if shutdown {
+			return
+		}
+		syncHandler(key)
+	}
+}
+
+// DoesNotAskForShutdown takes the empty key for one of the queue, again and again.
+func DoesNotAskForShutdown(queue workqueue.TypedInterface[cache.ObjectName], syncHandler func(cache.ObjectName)) {
+	for {
+		key, _ := queue.Get()
+		syncHandler(key)
+		queue.Done(key)
+	}
+}
+
+// LeavesTheKeysThatAreStillQueued ends as soon as the queue shuts down.
+func LeavesTheKeysThatAreStillQueued(queue workqueue.TypedInterface[cache.ObjectName], syncHandler func(cache.ObjectName)) {
+	for !queue.ShuttingDown() {
+		key, shutdown := queue.Get()
+		if shutdown {
+			return
+		}
+		syncHandler(key)
+		queue.Done(key)
+	}
+}
+
+// EndsWhenTheQueueIsEmpty does not wait for the next key.
+func EndsWhenTheQueueIsEmpty(queue workqueue.TypedInterface[cache.ObjectName], syncHandler func(cache.ObjectName)) {
+	for queue.Len() > 0 {
+		key, _ := queue.Get()
+		syncHandler(key)
+		queue.Done(key)
+	}
+}

@@ -1,0 +1,82 @@
+package exercise
+
+import (
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+)
+
+// RetriesAtOnce retries without a delay, as fast as it can.
+func RetriesAtOnce(queue workqueue.TypedRateLimitingInterface[cache.ObjectName], syncHandler func(cache.ObjectName) error) {
+	for {
+		key, shutdown := queue.Get()
+		if shutdown {
+			return
+		}
+		if err := syncHandler(key); err != nil {
+			queue.Add(key)
+		} else {
+			queue.Forget(key)
+		}
+		queue.Done(key)
+	}
+}
+
+// CallsForgetAfterAFailureToo resets the count at each failure, so the delay never grows.
+func CallsForgetAfterAFailureToo(queue workqueue.TypedRateLimitingInterface[cache.ObjectName], syncHandler func(cache.ObjectName) error) {
+	for {
+		key, shutdown := queue.Get()
+		if shutdown {
+			return
+		}
+		if err := syncHandler(key); err != nil {
+			queue.AddRateLimited(key)
+		}
+		queue.Forget(key)
+		queue.Done(key)
+	}
+}
+
+// CallsForgetInsteadOfDone takes Forget for the end of the sync.
+func CallsForgetInsteadOfDone(queue workqueue.TypedRateLimitingInterface[cache.ObjectName], syncHandler func(cache.ObjectName) error) {
+	for {
+		key, shutdown := queue.Get()
+		if shutdown {
+			return
+		}
+		if err := syncHandler(key); err != nil {
+			queue.AddRateLimited(key)
+			queue.Done(key)
+		} else {
+			queue.Forget(key)
+		}
+	}
+}
+
+// DoesNotRetry drops a key whose sync has failed.
+func DoesNotRetry(queue workqueue.TypedRateLimitingInterface[cache.ObjectName], syncHandler func(cache.ObjectName) error) {
+	for {
+		key, shutdown := queue.Get()
+		if shutdown {
+			return
+		}
+		if err := syncHandler(key); err == nil {
+			queue.Forget(key)
+		}
+		queue.Done(key)
+	}
+}
+
+// AddsTheKeyAfterASuccessToo syncs a key again and again that is done.
+func AddsTheKeyAfterASuccessToo(queue workqueue.TypedRateLimitingInterface[cache.ObjectName], syncHandler func(cache.ObjectName) error) {
+	for {
+		key, shutdown := queue.Get()
+		if shutdown {
+			return
+		}
+		if err := syncHandler(key); err == nil {
+			queue.Forget(key)
+		}
+		queue.AddRateLimited(key)
+		queue.Done(key)
+	}
+}

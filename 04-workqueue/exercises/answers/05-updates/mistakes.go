@@ -1,0 +1,135 @@
+package exercise
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+)
+
+// handle calls f for each event until ctx ends.
+func handle(ctx context.Context, pods cache.SharedIndexInformer, f func(pod *corev1.Pod)) error {
+	registration, err := pods.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(object any) { f(object.(*corev1.Pod)) },
+		UpdateFunc: func(_, object any) { f(object.(*corev1.Pod)) },
+	})
+	if err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return pods.RemoveEventHandler(registration)
+}
+
+// work calls f for each item of the queue until it is shut down.
+func work[T comparable](queue workqueue.TypedInterface[T], f func(item T)) {
+	for {
+		item, shutdown := queue.Get()
+		if shutdown {
+			return
+		}
+		f(item)
+		queue.Done(item)
+	}
+}
+
+// handleAndWork calls handle and work, and waits for both.
+func handleAndWork[T comparable](
+	ctx context.Context, pods cache.SharedIndexInformer, queue workqueue.TypedInterface[T], add func(pod *corev1.Pod), f func(item T),
+) error {
+	var worker sync.WaitGroup
+	worker.Go(func() { work(queue, f) })
+	err := handle(ctx, pods, add)
+	queue.ShutDown()
+	worker.Wait()
+	return err
+}
+
+// saveNewest saves the state that the store has.
+func saveNewest(pods cache.SharedIndexInformer, key cache.ObjectName, save func(*corev1.Pod)) {
+	if object, exists, err := pods.GetIndexer().GetByKey(key.String()); err == nil && exists {
+		save(object.(*corev1.Pod))
+	}
+}
+
+// SavesInTheHandler saves each event, one after the other.
+func SavesInTheHandler(ctx context.Context, pods cache.SharedIndexInformer, save func(*corev1.Pod)) error {
+	return handle(ctx, pods, save)
+}
+
+// StartsAGoroutineForEachEvent has as many saves at the same time as there are events.
+func StartsAGoroutineForEachEvent(ctx context.Context, pods cache.SharedIndexInformer, save func(*corev1.Pod)) error {
+	return handle(ctx, pods, func(pod *corev1.Pod) { go save(pod) })
+}
+
+// LeavesOutWhatComesTooEarly saves a pod at most once a second, and never its last state.
+func LeavesOutWhatComesTooEarly(ctx context.Context, pods cache.SharedIndexInformer, save func(*corev1.Pod)) error {
+	saved := map[string]time.Time{}
+	return handle(ctx, pods, func(pod *corev1.Pod) {
+		if time.Since(saved[pod.Name]) < time.Second {
+			return // saved a moment ago
+		}
+		saved[pod.Name] = time.Now()
+		save(pod)
+	})
+}
+
+// PutsObjectsIntoTheQueue puts in pointers, which are never the same: the queue cannot merge them.
+func PutsObjectsIntoTheQueue(ctx context.Context, pods cache.SharedIndexInformer, save func(*corev1.Pod)) error {
+	queue := workqueue.NewTyped[*corev1.Pod]()
+	return handleAndWork(ctx, pods, queue, queue.Add, func(pod *corev1.Pod) {
+		if ctx.Err() == nil {
+			save(pod)
+		}
+	})
+}
+
+// SavesTheStateOfTheFirstEvent keeps the state that the pod had when its key was added.
+func SavesTheStateOfTheFirstEvent(ctx context.Context, pods cache.SharedIndexInformer, save func(*corev1.Pod)) error {
+	queue := workqueue.NewTyped[string]()
+	var states sync.Map // the pods whose keys are in the queue
+	add := func(pod *corev1.Pod) {
+		states.LoadOrStore(pod.Name, pod)
+		queue.Add(pod.Name)
+	}
+	return handleAndWork(ctx, pods, queue, add, func(name string) {
+		if pod, ok := states.LoadAndDelete(name); ok && ctx.Err() == nil {
+			save(pod.(*corev1.Pod))
+		}
+	})
+}
+
+// CallsAddRateLimitedForEachEvent takes each event for a failure: the delay grows.
+func CallsAddRateLimitedForEachEvent(ctx context.Context, pods cache.SharedIndexInformer, save func(*corev1.Pod)) error {
+	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[cache.ObjectName]())
+	add := func(pod *corev1.Pod) { queue.AddRateLimited(cache.MetaObjectToName(pod)) }
+	return handleAndWork(ctx, pods, queue, add, func(key cache.ObjectName) {
+		if ctx.Err() == nil {
+			saveNewest(pods, key, save)
+		}
+	})
+}
+
+// DoesNotWaitForTheWorker returns while a save still runs.
+func DoesNotWaitForTheWorker(ctx context.Context, pods cache.SharedIndexInformer, save func(*corev1.Pod)) error {
+	queue := workqueue.NewTyped[cache.ObjectName]()
+	defer queue.ShutDown()
+	go work(queue, func(key cache.ObjectName) { saveNewest(pods, key, save) })
+	return handle(ctx, pods, func(pod *corev1.Pod) { queue.Add(cache.MetaObjectToName(pod)) })
+}
+
+// LeavesTheWorkerBehind does not shut down the queue, so its worker waits for ever.
+func LeavesTheWorkerBehind(ctx context.Context, pods cache.SharedIndexInformer, save func(*corev1.Pod)) error {
+	queue := workqueue.NewTyped[cache.ObjectName]()
+	saving := make(chan struct{}, 1)
+	go work(queue, func(key cache.ObjectName) {
+		saving <- struct{}{}
+		saveNewest(pods, key, save)
+		<-saving
+	})
+	err := handle(ctx, pods, func(pod *corev1.Pod) { queue.Add(cache.MetaObjectToName(pod)) })
+	saving <- struct{}{} // when the save has ended
+	return err
+}

@@ -1,0 +1,93 @@
+package exercise
+
+import (
+	"sync"
+
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+)
+
+// CallsDoneBeforeTheSync lets two workers have the same key.
+func CallsDoneBeforeTheSync(queue workqueue.TypedInterface[cache.ObjectName], workers int, syncHandler func(cache.ObjectName)) {
+	var group sync.WaitGroup
+	for range workers {
+		group.Go(func() {
+			for {
+				key, shutdown := queue.Get()
+				if shutdown {
+					return
+				}
+				queue.Done(key)
+				syncHandler(key)
+			}
+		})
+	}
+	group.Wait()
+}
+
+// DoesNotWaitForTheWorkers returns when it has started them.
+func DoesNotWaitForTheWorkers(queue workqueue.TypedInterface[cache.ObjectName], workers int, syncHandler func(cache.ObjectName)) {
+	for range workers {
+		go func() {
+			for {
+				key, shutdown := queue.Get()
+				if shutdown {
+					return
+				}
+				syncHandler(key)
+				queue.Done(key)
+			}
+		}()
+	}
+}
+
+// SyncsOneKeyAfterTheOther has one worker, whatever it is asked for.
+func SyncsOneKeyAfterTheOther(queue workqueue.TypedInterface[cache.ObjectName], workers int, syncHandler func(cache.ObjectName)) {
+	for {
+		key, shutdown := queue.Get()
+		if shutdown {
+			return
+		}
+		syncHandler(key)
+		queue.Done(key)
+	}
+}
+
+// LeavesOutAKeyThatIsBeingSynced drops a key that is added again during its sync: the last change is never synced.
+func LeavesOutAKeyThatIsBeingSynced(queue workqueue.TypedInterface[cache.ObjectName], workers int, syncHandler func(cache.ObjectName)) {
+	var running sync.Map
+	var group sync.WaitGroup
+	for range workers {
+		group.Go(func() {
+			for {
+				key, shutdown := queue.Get()
+				if shutdown {
+					return
+				}
+				queue.Done(key)
+				if _, busy := running.LoadOrStore(key, true); busy {
+					continue
+				}
+				syncHandler(key)
+				running.Delete(key)
+			}
+		})
+	}
+	group.Wait()
+}
+
+// StartsAGoroutineForEachKey has as many syncs at the same time as there are keys.
+func StartsAGoroutineForEachKey(queue workqueue.TypedInterface[cache.ObjectName], workers int, syncHandler func(cache.ObjectName)) {
+	var group sync.WaitGroup
+	for {
+		key, shutdown := queue.Get()
+		if shutdown {
+			break
+		}
+		group.Go(func() {
+			defer queue.Done(key)
+			syncHandler(key)
+		})
+	}
+	group.Wait()
+}

@@ -1,0 +1,26 @@
+// Package exercise answers "Again in an hour, at once when it changes". README.md has the task.
+package exercise
+
+import (
+	"time"
+
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+)
+
+// Worker syncs each key of the queue. syncHandler returns after which time the key has to be synced again; 0: only when it is added. A
+// key whose sync fails is retried, and again does not count. Worker returns when the queue is shut down and empty.
+func Worker(
+	queue workqueue.TypedRateLimitingInterface[cache.ObjectName],
+	syncHandler func(cache.ObjectName) (again time.Duration, err error),
+) {
+	for {
+		key, shutdown := queue.Get()
+		if shutdown {
+			return
+		}
+		again, err := syncHandler(key)
+		_, _ = again, err // TODO: bring the key back
+		queue.Done(key)
+	}
+}

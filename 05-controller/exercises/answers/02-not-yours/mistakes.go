@@ -1,0 +1,88 @@
+package exercise
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+)
+
+// DecidesByTheServicesName takes a Service of the right name for its own.
+func DecidesByTheServicesName(
+	ctx context.Context, services typedcorev1.ServiceInterface, configMap *corev1.ConfigMap, service *corev1.Service, port int32,
+) error {
+	if service.Name != configMap.Name {
+		return notOurs(configMap, service)
+	}
+	return write(ctx, services, service.DeepCopy(), port)
+}
+
+// DecidesByTheOwnersName compares the owner's name, not its UID.
+func DecidesByTheOwnersName(
+	ctx context.Context, services typedcorev1.ServiceInterface, configMap *corev1.ConfigMap, service *corev1.Service, port int32,
+) error {
+	owner := metav1.GetControllerOf(service)
+	if owner == nil || owner.Kind != "ConfigMap" || owner.Name != configMap.Name {
+		return notOurs(configMap, service)
+	}
+	return write(ctx, services, service.DeepCopy(), port)
+}
+
+// TakesAnyOwner takes an owner that need not be the controller.
+func TakesAnyOwner(
+	ctx context.Context, services typedcorev1.ServiceInterface, configMap *corev1.ConfigMap, service *corev1.Service, port int32,
+) error {
+	isOurs := func(owner metav1.OwnerReference) bool { return owner.UID == configMap.UID }
+	if !slices.ContainsFunc(service.OwnerReferences, isOurs) {
+		return notOurs(configMap, service)
+	}
+	return write(ctx, services, service.DeepCopy(), port)
+}
+
+// Adopts adopts a Service without a controller.
+func Adopts(
+	ctx context.Context, services typedcorev1.ServiceInterface, configMap *corev1.ConfigMap, service *corev1.Service, port int32,
+) error {
+	service = service.DeepCopy()
+	if metav1.GetControllerOf(service) == nil {
+		service.OwnerReferences = append(service.OwnerReferences,
+			*metav1.NewControllerRef(configMap, corev1.SchemeGroupVersion.WithKind("ConfigMap")))
+	}
+	if !metav1.IsControlledBy(service, configMap) {
+		return notOurs(configMap, service)
+	}
+	return write(ctx, services, service, port)
+}
+
+// ChangesTheStoresObject changes the store's object, and then writes it.
+func ChangesTheStoresObject(
+	ctx context.Context, services typedcorev1.ServiceInterface, configMap *corev1.ConfigMap, service *corev1.Service, port int32,
+) error {
+	if !metav1.IsControlledBy(service, configMap) {
+		return notOurs(configMap, service)
+	}
+	return write(ctx, services, service, port)
+}
+
+// SaysNothing returns nil when it writes nothing.
+func SaysNothing(
+	ctx context.Context, services typedcorev1.ServiceInterface, configMap *corev1.ConfigMap, service *corev1.Service, port int32,
+) error {
+	if !metav1.IsControlledBy(service, configMap) {
+		return nil
+	}
+	return write(ctx, services, service.DeepCopy(), port)
+}
+
+func notOurs(configMap *corev1.ConfigMap, service *corev1.Service) error {
+	return fmt.Errorf("the Service %s is not of ConfigMap %s", service.Name, configMap.Name)
+}
+
+func write(ctx context.Context, services typedcorev1.ServiceInterface, service *corev1.Service, port int32) error {
+	service.Spec.Ports[0].Port = port
+	_, err := services.Update(ctx, service, metav1.UpdateOptions{})
+	return err
+}

@@ -1,0 +1,94 @@
+package exercise
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+)
+
+// AppliesAlways sends an apply each time, which changes nothing on the server.
+func AppliesAlways(ctx context.Context, services typedcorev1.ServiceInterface, name, app string) error {
+	desired := corev1ac.Service(name, "").
+		WithLabels(map[string]string{"workbook/database": "true"}).
+		WithSpec(corev1ac.ServiceSpec().
+			WithPorts(corev1ac.ServicePort().WithPort(3306)).
+			WithSelector(map[string]string{"app": app}))
+	_, err := services.Apply(ctx, desired, metav1.ApplyOptions{FieldManager: "workbook", Force: true})
+	return err
+}
+
+// ComparesTheWholeSpec compares the whole spec, into which the server has filled defaults.
+func ComparesTheWholeSpec(ctx context.Context, services typedcorev1.ServiceInterface, name, app string) error {
+	return ensure(ctx, services, name, func(service *corev1.Service) {
+		metav1.SetMetaDataLabel(&service.ObjectMeta, "workbook/database", "true")
+		service.Spec = corev1.ServiceSpec{
+			Ports:    []corev1.ServicePort{{Port: 3306}},
+			Selector: map[string]string{"app": app},
+		}
+	})
+}
+
+// ComparesAllLabels takes the labels of others for a difference.
+func ComparesAllLabels(ctx context.Context, services typedcorev1.ServiceInterface, name, app string) error {
+	return ensure(ctx, services, name, func(service *corev1.Service) {
+		setFields(service, app)
+		service.Labels = map[string]string{"workbook/database": "true"}
+	})
+}
+
+// AddsToTheSelector keeps labels that others have added to the selector.
+func AddsToTheSelector(ctx context.Context, services typedcorev1.ServiceInterface, name, app string) error {
+	return ensure(ctx, services, name, func(service *corev1.Service) {
+		selector := service.Spec.Selector
+		setFields(service, app)
+		for key, value := range selector {
+			if key != "app" {
+				service.Spec.Selector[key] = value
+			}
+		}
+	})
+}
+
+// WritesTheTime writes the time of the sync, which differs each time.
+func WritesTheTime(ctx context.Context, services typedcorev1.ServiceInterface, name, app string) error {
+	return ensure(ctx, services, name, func(service *corev1.Service) {
+		setFields(service, app)
+		metav1.SetMetaDataAnnotation(&service.ObjectMeta, "workbook/synced", time.Now().Format(time.RFC3339Nano))
+	})
+}
+
+// CreatesOnly leaves a Service that is there as it is.
+func CreatesOnly(ctx context.Context, services typedcorev1.ServiceInterface, name, app string) error {
+	return ensure(ctx, services, name, func(service *corev1.Service) {
+		if service.UID == "" { // it is new
+			setFields(service, app)
+		}
+	})
+}
+
+// ensure creates the Service, or updates it if set changes it.
+func ensure(ctx context.Context, services typedcorev1.ServiceInterface, name string, set func(*corev1.Service)) error {
+	service, err := services.Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		service = &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		set(service)
+		_, err = services.Create(ctx, service, metav1.CreateOptions{})
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	desired := service.DeepCopy()
+	set(desired)
+	if apiequality.Semantic.DeepEqual(service, desired) {
+		return nil
+	}
+	_, err = services.Update(ctx, desired, metav1.UpdateOptions{})
+	return err
+}

@@ -1,0 +1,94 @@
+package exercise
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/util/retry"
+)
+
+// RetriesOnConflict reads again after a conflict, and does not decide again.
+func RetriesOnConflict(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, stored *corev1.ConfigMap, me string) error {
+	if done, err := decide(stored, me); done {
+		return err
+	}
+	configMap := stored.DeepCopy()
+	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		err := take(ctx, configMaps, configMap, me)
+		if err != nil {
+			if current, err := configMaps.Get(ctx, stored.Name, metav1.GetOptions{}); err == nil {
+				configMap = current
+			}
+		}
+		return err
+	})
+}
+
+// DecidesOnce decides by the store, and writes to what the server has now.
+func DecidesOnce(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, stored *corev1.ConfigMap, me string) error {
+	if done, err := decide(stored, me); done {
+		return err
+	}
+	configMap, err := configMaps.Get(ctx, stored.Name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	return take(ctx, configMaps, configMap, me)
+}
+
+// PatchesWithoutAVersion sends a patch for any version, not for the one that was decided about.
+func PatchesWithoutAVersion(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, stored *corev1.ConfigMap, me string) error {
+	if done, err := decide(stored, me); done {
+		return err
+	}
+	patch := fmt.Sprintf(`{"data":{"holder":%q}}`, me)
+	_, err := configMaps.Patch(ctx, stored.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	return err
+}
+
+// HidesTheConflict returns nil after a conflict, as if it held the machine.
+func HidesTheConflict(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, stored *corev1.ConfigMap, me string) error {
+	if done, err := decide(stored, me); done {
+		return err
+	}
+	err := take(ctx, configMaps, stored.DeepCopy(), me)
+	if apierrors.IsConflict(err) {
+		return nil // the next event brings the key back
+	}
+	return err
+}
+
+// ChangesTheStore says in the store's object that I hold the machine, whatever the server answers.
+func ChangesTheStore(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, stored *corev1.ConfigMap, me string) error {
+	if done, err := decide(stored, me); done {
+		return err
+	}
+	return take(ctx, configMaps, stored, me)
+}
+
+// decide is done if there is nothing to write.
+func decide(configMap *corev1.ConfigMap, me string) (done bool, err error) {
+	switch holder := configMap.Data["holder"]; holder {
+	case me:
+		return true, nil
+	case "":
+		return false, nil
+	default:
+		return true, fmt.Errorf("%s holds it", holder)
+	}
+}
+
+// take writes the ConfigMap that it is given, with me as the holder.
+func take(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, configMap *corev1.ConfigMap, me string) error {
+	if configMap.Data == nil {
+		configMap.Data = map[string]string{}
+	}
+	configMap.Data["holder"] = me
+	_, err := configMaps.Update(ctx, configMap, metav1.UpdateOptions{})
+	return err
+}

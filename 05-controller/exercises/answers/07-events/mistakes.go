@@ -1,0 +1,119 @@
+package exercise
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/record"
+)
+
+type (
+	ensureFunc = func(ctx context.Context, configMap *corev1.ConfigMap) (bool, error)
+	syncFunc   = func(ctx context.Context, configMap *corev1.ConfigMap) error
+)
+
+// memory has the last problem of each key. once records a problem that is not the last one.
+type memory map[string]string
+
+func (m memory) once(recorder record.EventRecorder, key string, configMap *corev1.ConfigMap, problem error) {
+	if m[key] != problem.Error() {
+		m[key] = problem.Error()
+		recordProblem(recorder, configMap, problem)
+	}
+}
+
+func recordProblem(recorder record.EventRecorder, configMap *corev1.ConfigMap, problem error) {
+	recorder.Event(configMap, corev1.EventTypeWarning, "Invalid", problem.Error())
+}
+
+func recordUpdate(recorder record.EventRecorder, configMap *corev1.ConfigMap) {
+	recorder.Event(configMap, corev1.EventTypeNormal, "Updated", "the database is as the ConfigMap says")
+}
+
+// RecordsEachSync makes an Event of each success, also if nothing differs.
+func RecordsEachSync(recorder record.EventRecorder, ensure ensureFunc) syncFunc {
+	return NewSync(recorder, func(ctx context.Context, configMap *corev1.ConfigMap) (bool, error) {
+		_, err := ensure(ctx, configMap)
+		return true, err
+	})
+}
+
+// RecordsBeforeTheWrite records before the write, which can fail.
+func RecordsBeforeTheWrite(recorder record.EventRecorder, ensure ensureFunc) syncFunc {
+	reported := memory{}
+	return func(ctx context.Context, configMap *corev1.ConfigMap) error {
+		recordUpdate(recorder, configMap)
+		_, err := ensure(ctx, configMap)
+		if apierrors.IsInvalid(err) {
+			reported.once(recorder, string(configMap.UID), configMap, err)
+			return nil
+		}
+		delete(reported, string(configMap.UID))
+		return err
+	}
+}
+
+// RecordsEachRetry makes an Event of each failure.
+func RecordsEachRetry(recorder record.EventRecorder, ensure ensureFunc) syncFunc {
+	return func(ctx context.Context, configMap *corev1.ConfigMap) error {
+		wrote, err := ensure(ctx, configMap)
+		if err != nil {
+			recordProblem(recorder, configMap, err)
+			if apierrors.IsInvalid(err) {
+				return nil
+			}
+			return err
+		}
+		if wrote {
+			recordUpdate(recorder, configMap)
+		}
+		return nil
+	}
+}
+
+// RecordsOnceForEver does not record a problem again that comes back after a success.
+func RecordsOnceForEver(recorder record.EventRecorder, ensure ensureFunc) syncFunc {
+	reported := memory{}
+	return func(ctx context.Context, configMap *corev1.ConfigMap) error {
+		wrote, err := ensure(ctx, configMap)
+		if apierrors.IsInvalid(err) {
+			reported.once(recorder, string(configMap.UID), configMap, err)
+			return nil
+		}
+		if err == nil && wrote {
+			recordUpdate(recorder, configMap)
+		}
+		return err
+	}
+}
+
+// HasOneMemoryForAName shares one memory between ConfigMaps of the same name in two namespaces.
+func HasOneMemoryForAName(recorder record.EventRecorder, ensure ensureFunc) syncFunc {
+	return newSync(recorder, ensure, func(configMap *corev1.ConfigMap) string { return configMap.Name })
+}
+
+// HasOneMemoryForAll shares one memory between all ConfigMaps.
+func HasOneMemoryForAll(recorder record.EventRecorder, ensure ensureFunc) syncFunc {
+	return newSync(recorder, ensure, func(*corev1.ConfigMap) string { return "" })
+}
+
+// newSync is NewSync with another key for what it has reported.
+func newSync(recorder record.EventRecorder, ensure ensureFunc, keyOf func(*corev1.ConfigMap) string) syncFunc {
+	reported := memory{}
+	return func(ctx context.Context, configMap *corev1.ConfigMap) error {
+		wrote, err := ensure(ctx, configMap)
+		if apierrors.IsInvalid(err) {
+			reported.once(recorder, keyOf(configMap), configMap, err)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		delete(reported, keyOf(configMap))
+		if wrote {
+			recordUpdate(recorder, configMap)
+		}
+		return nil
+	}
+}

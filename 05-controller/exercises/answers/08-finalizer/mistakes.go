@@ -1,0 +1,156 @@
+package exercise
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/klog/v2"
+)
+
+type bucketFunc = func(ctx context.Context, bucket string) error
+
+// CreatesTheBucketFirst creates the bucket before the finalizer.
+func CreatesTheBucketFirst(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string, create, remove bucketFunc) error {
+	configMap, err := get(ctx, configMaps, name)
+	if configMap == nil {
+		return err
+	}
+	if configMap.DeletionTimestamp != nil {
+		return release(ctx, configMaps, configMap, remove)
+	}
+	if err := create(ctx, name); err != nil {
+		return err
+	}
+	return addFinalizer(ctx, configMaps, configMap)
+}
+
+// RemovesTheFinalizerFirst removes the finalizer before the bucket.
+func RemovesTheFinalizerFirst(
+	ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string, create, remove bucketFunc,
+) error {
+	configMap, err := get(ctx, configMaps, name)
+	if configMap == nil {
+		return err
+	}
+	if configMap.DeletionTimestamp != nil {
+		if !slices.Contains(configMap.Finalizers, finalizer) {
+			return nil
+		}
+		if err := removeFinalizer(ctx, configMaps, configMap); err != nil {
+			return err
+		}
+		return remove(ctx, name)
+	}
+	return addFinalizerAndCreate(ctx, configMaps, configMap, create)
+}
+
+// IgnoresTheError removes the finalizer although the bucket is still there.
+func IgnoresTheError(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string, create, remove bucketFunc) error {
+	return Sync(ctx, configMaps, name, create, func(ctx context.Context, bucket string) error {
+		if err := remove(ctx, bucket); err != nil {
+			klog.FromContext(ctx).Error(err, "The bucket cannot be removed", "bucket", bucket)
+		}
+		return nil
+	})
+}
+
+// PatchesTheWholeList sends a merge patch, which replaces the whole list, also what others have added since it was read.
+func PatchesTheWholeList(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string, create, remove bucketFunc) error {
+	return Sync(ctx, patching{configMaps}, name, create, remove)
+}
+
+type patching struct{ typedcorev1.ConfigMapInterface }
+
+// Update writes the list of finalizers, without the resourceVersion.
+func (p patching) Update(ctx context.Context, configMap *corev1.ConfigMap, _ metav1.UpdateOptions) (*corev1.ConfigMap, error) {
+	data, err := json.Marshal(map[string]any{"metadata": map[string]any{"finalizers": configMap.Finalizers}})
+	if err != nil {
+		return nil, err
+	}
+	return p.Patch(ctx, configMap.Name, types.MergePatchType, data, metav1.PatchOptions{})
+}
+
+// RemovesAllFinalizers removes the finalizers of others, too.
+func RemovesAllFinalizers(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string, create, remove bucketFunc) error {
+	configMap, err := get(ctx, configMaps, name)
+	if configMap == nil {
+		return err
+	}
+	if configMap.DeletionTimestamp != nil {
+		if err := remove(ctx, name); err != nil {
+			return err
+		}
+		configMap.Finalizers = nil
+		_, err := configMaps.Update(ctx, configMap, metav1.UpdateOptions{})
+		return err
+	}
+	return addFinalizerAndCreate(ctx, configMaps, configMap, create)
+}
+
+// AddsWhileDeleting adds the finalizer before it knows whether the ConfigMap is being deleted.
+func AddsWhileDeleting(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string, create, remove bucketFunc) error {
+	configMap, err := get(ctx, configMaps, name)
+	if configMap == nil {
+		return err
+	}
+	if err := addFinalizer(ctx, configMaps, configMap); err != nil {
+		return err
+	}
+	if configMap.DeletionTimestamp != nil {
+		return release(ctx, configMaps, configMap, remove)
+	}
+	return create(ctx, name)
+}
+
+// get returns nil, and no error, if there is no such ConfigMap.
+func get(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string) (*corev1.ConfigMap, error) {
+	configMap, err := configMaps.Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return configMap, nil
+}
+
+func addFinalizerAndCreate(
+	ctx context.Context, configMaps typedcorev1.ConfigMapInterface, configMap *corev1.ConfigMap, create bucketFunc,
+) error {
+	if err := addFinalizer(ctx, configMaps, configMap); err != nil {
+		return err
+	}
+	return create(ctx, configMap.Name)
+}
+
+func addFinalizer(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, configMap *corev1.ConfigMap) error {
+	if slices.Contains(configMap.Finalizers, finalizer) {
+		return nil
+	}
+	configMap.Finalizers = append(configMap.Finalizers, finalizer)
+	_, err := configMaps.Update(ctx, configMap, metav1.UpdateOptions{})
+	return err
+}
+
+// release removes the bucket, and then the finalizer.
+func release(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, configMap *corev1.ConfigMap, remove bucketFunc) error {
+	if !slices.Contains(configMap.Finalizers, finalizer) {
+		return nil
+	}
+	if err := remove(ctx, configMap.Name); err != nil {
+		return err
+	}
+	return removeFinalizer(ctx, configMaps, configMap)
+}
+
+func removeFinalizer(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, configMap *corev1.ConfigMap) error {
+	configMap.Finalizers = slices.DeleteFunc(configMap.Finalizers, func(f string) bool { return f == finalizer })
+	_, err := configMaps.Update(ctx, configMap, metav1.UpdateOptions{})
+	return err
+}

@@ -1,0 +1,92 @@
+package exercise
+
+import (
+	"context"
+	"crypto/rand"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	corelisters "k8s.io/client-go/listers/core/v1"
+)
+
+// WaitsForTheStore gives the store a second, and then creates one more.
+func WaitsForTheStore(
+	ctx context.Context, lister corelisters.SecretLister, secrets typedcorev1.SecretInterface, configMap *corev1.ConfigMap,
+) error {
+	for range 10 {
+		stored, err := lister.Secrets(configMap.Namespace).List(labels.Everything())
+		if err != nil {
+			return err
+		}
+		for _, secret := range stored {
+			if metav1.IsControlledBy(secret, configMap) {
+				return nil
+			}
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	secret := newSecret(configMap)
+	secret.Name, secret.GenerateName = "", configMap.Name+"-"
+	_, err := secrets.Create(ctx, secret, metav1.CreateOptions{})
+	return err
+}
+
+// Overwrites gives a Secret that is there a new password.
+func Overwrites(
+	ctx context.Context, lister corelisters.SecretLister, secrets typedcorev1.SecretInterface, configMap *corev1.ConfigMap,
+) error {
+	err := createIfMissing(ctx, lister, secrets, configMap)
+	if apierrors.IsAlreadyExists(err) {
+		_, err = secrets.Update(ctx, newSecret(configMap), metav1.UpdateOptions{})
+	}
+	return err
+}
+
+// TakesAnySecretForItsOwn takes a Secret for its own that can be that of an earlier ConfigMap.
+func TakesAnySecretForItsOwn(
+	ctx context.Context, lister corelisters.SecretLister, secrets typedcorev1.SecretInterface, configMap *corev1.ConfigMap,
+) error {
+	err := createIfMissing(ctx, lister, secrets, configMap)
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
+}
+
+// createIfMissing creates the Secret if the store has none.
+func createIfMissing(
+	ctx context.Context, lister corelisters.SecretLister, secrets typedcorev1.SecretInterface, configMap *corev1.ConfigMap,
+) error {
+	stored, err := lister.Secrets(configMap.Namespace).Get(configMap.Name)
+	if err == nil && metav1.IsControlledBy(stored, configMap) {
+		return nil
+	}
+	if err != nil && !apierrors.IsNotFound(err) {
+		return err
+	}
+	_, err = secrets.Create(ctx, newSecret(configMap), metav1.CreateOptions{})
+	return err
+}
+
+// AppliesAgain applies a new password each time. To apply twice is to apply once only if both are the same.
+func AppliesAgain(
+	ctx context.Context, lister corelisters.SecretLister, secrets typedcorev1.SecretInterface, configMap *corev1.ConfigMap,
+) error {
+	if _, err := lister.Secrets(configMap.Namespace).Get(configMap.Name); !apierrors.IsNotFound(err) {
+		return err
+	}
+	owner := metav1ac.OwnerReference().
+		WithAPIVersion("v1").WithKind("ConfigMap").WithName(configMap.Name).WithUID(configMap.UID).
+		WithController(true)
+	secret := corev1ac.Secret(configMap.Name, configMap.Namespace).
+		WithOwnerReferences(owner).
+		WithStringData(map[string]string{"password": rand.Text()})
+	_, err := secrets.Apply(ctx, secret, metav1.ApplyOptions{FieldManager: "workbook", Force: true})
+	return err
+}

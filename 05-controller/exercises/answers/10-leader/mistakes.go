@@ -1,0 +1,149 @@
+package exercise
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+)
+
+// newElector has the times of all these answers.
+func newElector(
+	lock resourcelock.Interface, release bool, callbacks leaderelection.LeaderCallbacks,
+) (*leaderelection.LeaderElector, error) {
+	return leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+		Lock:            lock,
+		LeaseDuration:   15 * time.Second,
+		RenewDeadline:   10 * time.Second,
+		RetryPeriod:     2 * time.Second,
+		ReleaseOnCancel: release,
+		Callbacks:       callbacks,
+	})
+}
+
+// Exits calls os.Exit, which skips all that is still to be done.
+func Exits(ctx context.Context, lock resourcelock.Interface, work func(ctx context.Context)) error {
+	elector, err := newElector(lock, true, leaderelection.LeaderCallbacks{
+		OnStartedLeading: work,
+		OnStoppedLeading: func() { os.Exit(0) },
+	})
+	if err != nil {
+		return err
+	}
+	elector.Run(ctx)
+	return nil
+}
+
+// LetsTheLeaseRunOut waits for the work, but renews no more.
+func LetsTheLeaseRunOut(ctx context.Context, lock resourcelock.Interface, work func(ctx context.Context)) error {
+	var group sync.WaitGroup
+	group.Add(1)
+	var once sync.Once
+	elector, err := newElector(lock, false, leaderelection.LeaderCallbacks{
+		OnStartedLeading: func(ctx context.Context) {
+			defer once.Do(group.Done)
+			work(ctx)
+		},
+		OnStoppedLeading: func() {},
+	})
+	if err != nil {
+		return err
+	}
+	elector.Run(ctx)
+	if !elector.IsLeader() {
+		once.Do(group.Done) // it never led
+	}
+	group.Wait()
+	if ctx.Err() == nil {
+		return errors.New("the Lease is lost")
+	}
+	return nil
+}
+
+// GivesWorkTheCallersContext tells the work nothing of a lost Lease.
+func GivesWorkTheCallersContext(ctx context.Context, lock resourcelock.Interface, work func(ctx context.Context)) error {
+	return lead(ctx, lock, true, func(context.Context) { work(ctx) })
+}
+
+// NeverReleases lets the next process wait until the Lease has run out.
+func NeverReleases(ctx context.Context, lock resourcelock.Interface, work func(ctx context.Context)) error {
+	return lead(ctx, lock, false, work)
+}
+
+// ReleasesWhatItHasLost sets ReleaseOnCancel, which releases a Lease that could not be renewed, before the work has ended.
+func ReleasesWhatItHasLost(ctx context.Context, lock resourcelock.Interface, work func(ctx context.Context)) error {
+	return lead(ctx, lock, true, work)
+}
+
+// lead is Lead without its release: the elector releases, or nobody does.
+func lead(ctx context.Context, lock resourcelock.Interface, release bool, work func(ctx context.Context)) error {
+	elected := make(chan context.Context, 1)
+	elector, err := newElector(lock, release, leaderelection.LeaderCallbacks{
+		OnStartedLeading: func(leading context.Context) { elected <- leading },
+		OnStoppedLeading: func() {},
+	})
+	if err != nil {
+		return err
+	}
+	electing, stopElecting := context.WithCancel(context.WithoutCancel(ctx))
+	var group sync.WaitGroup
+	group.Go(func() { elector.Run(electing) })
+	defer group.Wait()
+	defer stopElecting() // runs before Wait
+	select {
+	case leading := <-elected:
+		working, cancel := context.WithCancel(leading)
+		defer cancel()
+		defer context.AfterFunc(ctx, cancel)()
+		work(working)
+		if leading.Err() != nil {
+			return errors.New("the Lease is lost")
+		}
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+// ForgetsALateStart forgets that the elector starts OnStartedLeading in a goroutine, which may begin when Run has returned.
+func ForgetsALateStart(ctx context.Context, lock resourcelock.Interface, work func(ctx context.Context)) error {
+	electing, stopElecting := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopElecting()
+	var began, lost atomic.Bool
+	done := make(chan struct{})
+	elector, err := newElector(lock, false, leaderelection.LeaderCallbacks{
+		OnStartedLeading: func(leading context.Context) {
+			time.Sleep(time.Millisecond) // as if the scheduler let others run first
+			began.Store(true)
+			defer close(done)
+			working, cancel := context.WithCancel(leading)
+			defer cancel()
+			defer context.AfterFunc(ctx, cancel)()
+			work(working)
+			lost.Store(leading.Err() != nil)
+			stopElecting()
+		},
+		OnStoppedLeading: func() {},
+	})
+	if err != nil {
+		return err
+	}
+	var group sync.WaitGroup
+	group.Go(func() { elector.Run(electing) })
+	<-ctx.Done()
+	if !began.Load() {
+		stopElecting()
+		group.Wait()
+		return nil
+	}
+	<-done
+	group.Wait()
+	if lost.Load() {
+		return errors.New("the Lease could not be renewed in time")
+	}
+	return release(context.WithoutCancel(ctx), lock)
+}

@@ -1,0 +1,34 @@
+package exercise
+
+// HasOneRuleForAll is one rule, which has oldSelf in it: it cannot be checked when the object is created.
+var HasOneRuleForAll = map[string]string{
+	"self.maxReplicas >= self.minReplicas && self.engine == oldSelf.engine && " +
+		"(!has(oldSelf.volumeSize) || has(self.volumeSize) && self.volumeSize >= oldSelf.volumeSize)": "invalid",
+}
+
+// RejectsByAnError rejects a spec without volumeSize by an error instead of a rule: the user does not get the message.
+var RejectsByAnError = map[string]string{
+	"self.maxReplicas >= self.minReplicas":                              "maxReplicas is less than minReplicas",
+	"self.engine == oldSelf.engine":                                     "engine can't be changed",
+	"!has(oldSelf.volumeSize) || self.volumeSize >= oldSelf.volumeSize": "volumeSize can't shrink or be removed",
+}
+
+// ReadsAFieldThatCanBeMissing reads volumeSize, which can be left out, and does not ask has first.
+var ReadsAFieldThatCanBeMissing = map[string]string{
+	"self.maxReplicas >= self.minReplicas":  "maxReplicas is less than minReplicas",
+	"self.engine == oldSelf.engine":         "engine can't be changed",
+	"self.volumeSize >= oldSelf.volumeSize": "volumeSize can't shrink",
+}
+
+// NamesWhatCELDoesNotKnow is written as in Go, with names that CEL does not know.
+var NamesWhatCELDoesNotKnow = map[string]string{
+	"self.maxReplicas >= self.minReplicas": "maxReplicas is less than minReplicas",
+	"self.engine == old.engine":            "engine can't be changed",
+}
+
+// LetsVolumeSizeBeRemoved compares volumeSize only if both have it.
+var LetsVolumeSizeBeRemoved = map[string]string{
+	"self.maxReplicas >= self.minReplicas": "maxReplicas is less than minReplicas",
+	"self.engine == oldSelf.engine":        "engine can't be changed",
+	"!has(self.volumeSize) || !has(oldSelf.volumeSize) || self.volumeSize >= oldSelf.volumeSize": "volumeSize can't shrink",
+}

@@ -1,0 +1,42 @@
+// Package exercise answers "Add fields, and generate the CRD". README.md has the task.
+//
+// +groupName=coolops.cn
+// +versionName=v1alpha1
+package exercise
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// Cache asks for a cache.
+//
+// +kubebuilder:resource:scope=Cluster
+type Cache struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec CacheSpec `json:"spec"`
+}
+
+// CacheSpec is the desired state.
+type CacheSpec struct {
+	// The size of the cache in MiB.
+	// +kubebuilder:validation:Minimum=1
+	Megabytes int32 `json:"megabytes"`
+
+	// The port on which the cache listens. The server fills in the default, so the controller needs no other.
+	// +optional
+	// +kubebuilder:default=6379
+	// +kubebuilder:validation:Minimum=1024
+	// +kubebuilder:validation:Maximum=65535
+	Port int32 `json:"port,omitempty"`
+
+	// What is removed first when the cache is full: LRU, LFU or Random.
+	// +optional
+	// +kubebuilder:validation:Enum=LRU;LFU;Random
+	Eviction string `json:"eviction,omitempty"`
+
+	// The zones to run in.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=3
+	Zones []string `json:"zones,omitempty"`
+}

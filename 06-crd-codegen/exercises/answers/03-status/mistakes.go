@@ -1,0 +1,85 @@
+package exercise
+
+import (
+	"context"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
+
+	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
+	dbclient "example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned/typed/databasemanager/v1alpha1"
+)
+
+type (
+	databases = dbclient.DatabaseManagerInterface
+	database  = dbv1alpha1.DatabaseManager
+)
+
+// CallsUpdateInsteadOfUpdateStatus writes the status with Update.
+func CallsUpdateInsteadOfUpdateStatus(ctx context.Context, databases databases, d *database, available int32) error {
+	_, err := databases.Update(ctx, changed(d, available), metav1.UpdateOptions{})
+	return err
+}
+
+// SaysThatASpecItHasNotReadIsProcessed reads the object again, so that there is no conflict.
+func SaysThatASpecItHasNotReadIsProcessed(ctx context.Context, databases databases, d *database, available int32) error {
+	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		fresh, err := databases.Get(ctx, d.Name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		return WriteStatus(ctx, databases, fresh, available)
+	})
+}
+
+// WritesThoughNothingDiffers writes at each sync.
+func WritesThoughNothingDiffers(ctx context.Context, databases databases, d *database, available int32) error {
+	_, err := databases.UpdateStatus(ctx, changed(d, available), metav1.UpdateOptions{})
+	return err
+}
+
+// DropsTheConditions writes a new status, without the conditions.
+func DropsTheConditions(ctx context.Context, databases databases, d *database, available int32) error {
+	if same(d, available) {
+		return nil
+	}
+	changed := d.DeepCopy()
+	changed.Status = dbv1alpha1.DatabaseManagerStatus{ObservedGeneration: d.Generation, AvailableReplicas: available}
+	_, err := databases.UpdateStatus(ctx, changed, metav1.UpdateOptions{})
+	return err
+}
+
+// ChangesTheStoresObject changes the object that it was given.
+func ChangesTheStoresObject(ctx context.Context, databases databases, d *database, available int32) error {
+	if same(d, available) {
+		return nil
+	}
+	d.Status.ObservedGeneration, d.Status.AvailableReplicas = d.Generation, available
+	_, err := databases.UpdateStatus(ctx, d, metav1.UpdateOptions{})
+	return err
+}
+
+// WritesTheStatusOfAnotherObjectOfThatName sends the UID along. But for the status, the server does not compare it.
+func WritesTheStatusOfAnotherObjectOfThatName(ctx context.Context, databases databases, d *database, available int32) error {
+	if same(d, available) {
+		return nil
+	}
+	patch := fmt.Appendf(nil, `{"metadata":{"uid":%q},"status":{"observedGeneration":%d,"availableReplicas":%d}}`,
+		d.UID, d.Generation, available)
+	_, err := databases.Patch(ctx, d.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+	return err
+}
+
+// same says that there is nothing to write.
+func same(d *database, available int32) bool {
+	return d.Status.ObservedGeneration == d.Generation && d.Status.AvailableReplicas == available
+}
+
+// changed returns a copy of d with the new status.
+func changed(d *database, available int32) *database {
+	d = d.DeepCopy()
+	d.Status.ObservedGeneration, d.Status.AvailableReplicas = d.Generation, available
+	return d
+}

@@ -1,0 +1,35 @@
+package exercise
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// HasPathsWithoutADot leaves out the dot at the beginning of each path.
+var HasPathsWithoutADot = Answer{"spec.size.shards", "status.pods.running", "status.pods.selector", Selector}
+
+// HasNoPathToTheSelector has a selector that is never read.
+var HasNoPathToTheSelector = Answer{SpecReplicasPath, StatusReplicasPath, "", Selector}
+
+// TakesOneLabelOnly takes one label: any.
+var TakesOneLabelOnly = Answer{SpecReplicasPath, StatusReplicasPath, LabelSelectorPath, func(labels map[string]string) string {
+	for name, value := range labels {
+		return name + "=" + value
+	}
+	return ""
+}}
+
+// WritesASelectorInJSON writes the labels as JSON.
+var WritesASelectorInJSON = Answer{SpecReplicasPath, StatusReplicasPath, LabelSelectorPath, func(labels map[string]string) string {
+	text, _ := json.Marshal(labels)
+	return string(text)
+}}
+
+// KeepsTheOrderOfTheMap has the labels in the order of the map, which differs each time.
+var KeepsTheOrderOfTheMap = Answer{SpecReplicasPath, StatusReplicasPath, LabelSelectorPath, func(labels map[string]string) string {
+	var terms []string
+	for key, value := range labels {
+		terms = append(terms, key+"="+value)
+	}
+	return strings.Join(terms, ",")
+}}

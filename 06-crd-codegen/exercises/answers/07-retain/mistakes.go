@@ -1,0 +1,90 @@
+package exercise
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
+	dbclient "example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned/typed/databasemanager/v1alpha1"
+)
+
+type (
+	databases = dbclient.DatabaseManagerInterface
+	secrets   = typedcorev1.SecretInterface
+	database  = dbv1alpha1.DatabaseManager
+)
+
+// RemovesTheFinalizerFirst removes the finalizer while the children still have their owner.
+func RemovesTheFinalizerFirst(ctx context.Context, databases databases, secrets secrets, d *database) error {
+	if err := removeFinalizers(ctx, databases, d, isRetain); err != nil {
+		return err
+	}
+	return removeOwners(ctx, secrets, d, isOwner(d))
+}
+
+// IgnoresThatAChildHasFailed removes the finalizer, whatever became of the children.
+func IgnoresThatAChildHasFailed(ctx context.Context, databases databases, secrets secrets, d *database) error {
+	err := removeOwners(ctx, secrets, d, isOwner(d))
+	return errors.Join(err, removeFinalizers(ctx, databases, d, isRetain))
+}
+
+// RemovesAllOwners removes the other owners, too.
+func RemovesAllOwners(ctx context.Context, databases databases, secrets secrets, d *database) error {
+	if err := removeOwners(ctx, secrets, d, func(metav1.OwnerReference) bool { return true }); err != nil {
+		return err
+	}
+	return removeFinalizers(ctx, databases, d, isRetain)
+}
+
+// RemovesAllOwnersOfThatName compares the names of the owners, not the UIDs.
+func RemovesAllOwnersOfThatName(ctx context.Context, databases databases, secrets secrets, d *database) error {
+	if err := removeOwners(ctx, secrets, d, func(owner metav1.OwnerReference) bool { return owner.Name == d.Name }); err != nil {
+		return err
+	}
+	return removeFinalizers(ctx, databases, d, isRetain)
+}
+
+// RemovesAllFinalizers removes the finalizers of others, too.
+func RemovesAllFinalizers(ctx context.Context, databases databases, secrets secrets, d *database) error {
+	if err := removeOwners(ctx, secrets, d, isOwner(d)); err != nil {
+		return err
+	}
+	return removeFinalizers(ctx, databases, d, func(string) bool { return true })
+}
+
+func isOwner(d *database) func(metav1.OwnerReference) bool {
+	return func(owner metav1.OwnerReference) bool { return owner.UID == d.UID }
+}
+
+func isRetain(name string) bool { return name == finalizer }
+
+// removeOwners removes owners of the children, and goes on if one fails.
+func removeOwners(ctx context.Context, secrets secrets, d *database, remove func(metav1.OwnerReference) bool) error {
+	children, err := secrets.List(ctx, metav1.ListOptions{LabelSelector: databaseLabel + "=" + string(d.UID)})
+	if err != nil {
+		return fmt.Errorf("listing the children: %w", err)
+	}
+	var errs []error
+	for _, child := range children.Items {
+		before := len(child.OwnerReferences)
+		child.OwnerReferences = slices.DeleteFunc(child.OwnerReferences, remove)
+		if len(child.OwnerReferences) == before {
+			continue // done by an earlier call
+		}
+		_, err := secrets.Update(ctx, &child, metav1.UpdateOptions{})
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+func removeFinalizers(ctx context.Context, databases databases, d *database, remove func(name string) bool) error {
+	changed := d.DeepCopy()
+	changed.Finalizers = slices.DeleteFunc(changed.Finalizers, remove)
+	_, err := databases.Update(ctx, changed, metav1.UpdateOptions{})
+	return err
+}

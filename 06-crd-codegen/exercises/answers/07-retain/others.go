@@ -1,0 +1,42 @@
+package exercise
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
+	dbclient "example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned/typed/databasemanager/v1alpha1"
+)
+
+// PatchesOneOwnerAway takes away one owner by a strategic merge patch, as the garbage collector does, and stops at the first error.
+func PatchesOneOwnerAway(
+	ctx context.Context,
+	databases dbclient.DatabaseManagerInterface,
+	secrets typedcorev1.SecretInterface,
+	d *dbv1alpha1.DatabaseManager,
+) error {
+	children, err := secrets.List(ctx, metav1.ListOptions{LabelSelector: "coolops.cn/databasemanager=" + string(d.UID)})
+	if err != nil {
+		return err
+	}
+	for _, child := range children.Items {
+		patch := fmt.Appendf(nil, `{"metadata":{"ownerReferences":[{"$patch":"delete","uid":%q}],"uid":%q}}`, d.UID, child.UID)
+		if _, err := secrets.Patch(ctx, child.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}); err != nil {
+			return err
+		}
+	}
+	rest := slices.DeleteFunc(slices.Clone(d.Finalizers), func(name string) bool { return name == "coolops.cn/retain" })
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"finalizers": rest, "resourceVersion": d.ResourceVersion, "uid": d.UID}})
+	if err != nil {
+		return err
+	}
+	_, err = databases.Patch(ctx, d.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	return err
+}

@@ -1,0 +1,97 @@
+package exercise
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
+	dbclient "example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned/typed/databasemanager/v1alpha1"
+)
+
+type (
+	databases = dbclient.DatabaseManagerInterface
+	secrets   = typedcorev1.SecretInterface
+	database  = dbv1alpha1.DatabaseManager
+)
+
+// AdoptsWhateverHasTheName does not ask for the annotation.
+func AdoptsWhateverHasTheName(ctx context.Context, databases databases, secrets secrets, d *database, name string) error {
+	return adopt(ctx, secrets, d, name, func(secret *corev1.Secret) error {
+		return errors.Join(checkOwner(secret), checkServer(ctx, databases, d))
+	})
+}
+
+// BelievesTheStore does not ask the server whether d is still there.
+func BelievesTheStore(ctx context.Context, databases databases, secrets secrets, d *database, name string) error {
+	return adopt(ctx, secrets, d, name, func(secret *corev1.Secret) error {
+		if d.DeletionTimestamp != nil {
+			return fmt.Errorf("the DatabaseManager %s is deleted", d.Name)
+		}
+		return errors.Join(checkOwner(secret), checkAnnotation(secret, d))
+	})
+}
+
+// WritesWithoutAVersion writes the Secret without a version: somebody may have changed it since the checks.
+func WritesWithoutAVersion(ctx context.Context, databases databases, secrets secrets, d *database, name string) error {
+	return adopt(ctx, secrets, d, name, func(secret *corev1.Secret) error {
+		secret.ResourceVersion = "" // there were so many conflicts
+		return errors.Join(checkOwner(secret), checkAnnotation(secret, d), checkServer(ctx, databases, d))
+	})
+}
+
+// TakesItFromAnotherOwner replaces the controller that the Secret has.
+func TakesItFromAnotherOwner(ctx context.Context, databases databases, secrets secrets, d *database, name string) error {
+	return adopt(ctx, secrets, d, name, func(secret *corev1.Secret) error {
+		secret.OwnerReferences = slices.DeleteFunc(secret.OwnerReferences,
+			func(owner metav1.OwnerReference) bool { return owner.Controller != nil && *owner.Controller })
+		return errors.Join(checkAnnotation(secret, d), checkServer(ctx, databases, d))
+	})
+}
+
+// adopt is Adopt with other checks.
+func adopt(ctx context.Context, secrets secrets, d *database, name string, check func(secret *corev1.Secret) error) error {
+	secret, err := secrets.Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	if metav1.IsControlledBy(secret, d) {
+		return nil
+	}
+	if err := check(secret); err != nil {
+		return err
+	}
+	secret.OwnerReferences = append(secret.OwnerReferences, *metav1.NewControllerRef(d, Kind))
+	_, err = secrets.Update(ctx, secret, metav1.UpdateOptions{})
+	return err
+}
+
+func checkOwner(secret *corev1.Secret) error {
+	if owner := metav1.GetControllerOf(secret); owner != nil {
+		return fmt.Errorf("the Secret %s belongs to %s %s", secret.Name, owner.Kind, owner.Name)
+	}
+	return nil
+}
+
+func checkAnnotation(secret *corev1.Secret, d *database) error {
+	if secret.Annotations[adoptAnnotation] != d.Name {
+		return fmt.Errorf("the Secret %s has no annotation %s: %s", secret.Name, adoptAnnotation, d.Name)
+	}
+	return nil
+}
+
+func checkServer(ctx context.Context, databases databases, d *database) error {
+	fresh, err := databases.Get(ctx, d.Name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	if fresh.UID != d.UID || fresh.DeletionTimestamp != nil {
+		return fmt.Errorf("the DatabaseManager %s is deleted", d.Name)
+	}
+	return nil
+}

@@ -1,0 +1,47 @@
+package exercise
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
+	dbclient "example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned/typed/databasemanager/v1alpha1"
+)
+
+// AsksForTheOwnerFirst asks for the owner first, and sends the new reference only, with the version that it has read.
+func AsksForTheOwnerFirst(
+	ctx context.Context,
+	databases dbclient.DatabaseManagerInterface,
+	secrets typedcorev1.SecretInterface,
+	d *dbv1alpha1.DatabaseManager,
+	name string,
+) error {
+	owner, err := databases.Get(ctx, d.Name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	secret, err := secrets.Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case err != nil:
+		return err
+	case metav1.IsControlledBy(secret, d):
+		return nil
+	case metav1.GetControllerOf(secret) != nil, secret.Annotations["coolops.cn/adopt"] != d.Name,
+		owner.UID != d.UID, !owner.DeletionTimestamp.IsZero():
+		return errors.New("the Secret is not for this DatabaseManager")
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"resourceVersion": secret.ResourceVersion,
+		"ownerReferences": []any{metav1.NewControllerRef(d, Kind)},
+	}})
+	if err != nil {
+		return err
+	}
+	_, err = secrets.Patch(ctx, name, types.StrategicMergePatchType, patch, metav1.PatchOptions{})
+	return err
+}

@@ -1,0 +1,55 @@
+package exercise
+
+import (
+	"context"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	typedappsv1 "k8s.io/client-go/kubernetes/typed/apps/v1"
+
+	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
+)
+
+// IgnoresThatItExists takes AlreadyExists for success.
+func IgnoresThatItExists(ctx context.Context, deployments typedappsv1.DeploymentInterface, d *dbv1alpha1.DatabaseManager) error {
+	err := sync(ctx, deployments, d, d.Spec.DeploymentName, metav1.ObjectMeta{Name: d.Name})
+	if apierrors.IsAlreadyExists(err) {
+		return nil // it is there
+	}
+	return err
+}
+
+// UsesTheObjectsNameForBoth names the Deployment as the DatabaseManager.
+func UsesTheObjectsNameForBoth(ctx context.Context, deployments typedappsv1.DeploymentInterface, d *dbv1alpha1.DatabaseManager) error {
+	return sync(ctx, deployments, d, d.Name, metav1.ObjectMeta{Name: d.Name})
+}
+
+// GeneratesAName creates a Deployment with a generated name.
+func GeneratesAName(ctx context.Context, deployments typedappsv1.DeploymentInterface, d *dbv1alpha1.DatabaseManager) error {
+	return sync(ctx, deployments, d, d.Spec.DeploymentName, metav1.ObjectMeta{GenerateName: d.Spec.DeploymentName + "-"})
+}
+
+// sync is Sync: it looks for the Deployment under this name, and creates it with this metadata.
+func sync(
+	ctx context.Context,
+	deployments typedappsv1.DeploymentInterface,
+	d *dbv1alpha1.DatabaseManager,
+	name string,
+	metadata metav1.ObjectMeta,
+) error {
+	deployment, err := deployments.Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		desired := newDeployment(d)
+		desired.ObjectMeta = metadata
+		deployment, err = deployments.Create(ctx, desired, metav1.CreateOptions{})
+	}
+	if err != nil {
+		return err
+	}
+	if *deployment.Spec.Replicas == *d.Spec.Replicas {
+		return nil
+	}
+	deployment.Spec.Replicas = d.Spec.Replicas
+	_, err = deployments.Update(ctx, deployment, metav1.UpdateOptions{})
+	return err
+}

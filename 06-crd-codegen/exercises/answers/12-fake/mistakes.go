@@ -1,0 +1,68 @@
+package exercise
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
+	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned/fake"
+	dbclient "example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned/typed/databasemanager/v1alpha1"
+)
+
+type (
+	databases = dbclient.DatabaseManagerInterface
+	syncFunc  = func(ctx context.Context, databases dbclient.DatabaseManagerInterface, name string) error
+)
+
+// CountsTheRequestsToTheFake looks at the requests that the fake has got.
+func CountsTheRequestsToTheFake(ctx context.Context, databases databases, sync syncFunc) error {
+	d := newDatabase()
+	d.Namespace, d.Generation = "default", 1
+	clientset := fake.NewClientset(d)
+	client := clientset.CoolopsV1alpha1().DatabaseManagers("default")
+	if err := sync(ctx, client, d.Name); err != nil {
+		return err
+	}
+	d, err := client.Get(ctx, d.Name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	if d.Status.AvailableReplicas != 2 || d.Status.ObservedGeneration != 1 || !apimeta.IsStatusConditionTrue(d.Status.Conditions, "Ready") {
+		return fmt.Errorf("the status is %+v", d.Status)
+	}
+	for _, action := range clientset.Actions() {
+		if action.GetSubresource() == "status" {
+			return nil
+		}
+	}
+	return errors.New("no request writes the status")
+}
+
+// ChecksOneSyncOnly does not change the spec, and does not sync again.
+func ChecksOneSyncOnly(ctx context.Context, databases databases, sync syncFunc) error {
+	d, err := databases.Create(ctx, newDatabase(), metav1.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	return checkSync(ctx, databases, sync, d.Name)
+}
+
+// ChecksOnlyTheErrorOfSync believes sync, which returns nil.
+func ChecksOnlyTheErrorOfSync(ctx context.Context, databases databases, sync syncFunc) error {
+	d, err := databases.Create(ctx, newDatabase(), metav1.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	return sync(ctx, databases, d.Name)
+}
+
+func newDatabase() *dbv1alpha1.DatabaseManager {
+	return &dbv1alpha1.DatabaseManager{
+		ObjectMeta: metav1.ObjectMeta{Name: "example"},
+		Spec:       dbv1alpha1.DatabaseManagerSpec{Dbtype: dbv1alpha1.MySQL, DeploymentName: "db", Replicas: new(int32(2))},
+	}
+}

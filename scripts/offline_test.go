@@ -1,0 +1,51 @@
+package scripts_test
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// TestABareMachineHasAllThatIsNeeded has a PATH of what the README asks for, and no network: with all built, the workbook needs
+// none. Without one there is no default route either, which would be the API server's way to an address of its own.
+func TestABareMachineHasAllThatIsNeeded(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	path := bare(t)
+	c.env = append(c.env, "GOPROXY=off", "ROOT="+checkout(t), "PATH="+path)
+	// Everything in one call, since another one would have another network.
+	call := []string{filepath.Join(path, "bash"), "-c", `set -ex
+		cd "$ROOT"
+		make doctor
+		make cluster
+		make samples
+		make diff 2 >/dev/null
+		scripts/kubectl get nodes
+		scripts/apiserver.sh stop
+		scripts/apiserver.sh start
+		make chapter 1 ARGS="--duration 1s"
+		make exercise 1.1
+		make cluster
+		make cluster-down`}
+	if runtime.GOOS == "linux" { // only there are network namespaces
+		offline := filepath.Join(t.TempDir(), "offline")
+		if got := run(t, nil, "go", "build", "-o", offline, "./offline"); got.code != 0 {
+			t.Fatalf("%+v", got)
+		}
+		call = append([]string{offline}, call...)
+	}
+	got := run(t, c.env, call[0], call[1:]...)
+	if got.code == 125 && strings.Contains(got.stderr, "no network namespace") && os.Getenv("CI") == "" {
+		t.Skip(got.stderr)
+	}
+	if got.code != 0 || strings.Contains(got.stderr, "command not found") {
+		t.Fatalf("exit code %d:\n%s%s", got.code, got.stdout, got.stderr)
+	}
+	for _, want := range []string{"SYNCED", "not solved 1.1", "cluster is removed"} {
+		if !strings.Contains(got.stdout+got.stderr, want) {
+			t.Errorf("%q is not in:\n%s%s", want, got.stdout, got.stderr)
+		}
+	}
+}
