@@ -47,7 +47,7 @@ func TestOneOfTwoLeads(t *testing.T) {
 	}
 	awaitLine(t, second.out, "LEADER", "this process")
 	// The second tries every 2 to 4.4 seconds; without the release, a lease of 15 seconds would come on top.
-	if took := time.Since(stopped); took > 10*time.Second {
+	if took := time.Since(stopped); took > 12*time.Second {
 		t.Errorf("the second waited %s for a lease that was released", took)
 	}
 	e.setData("orders", "replicas", "2")
@@ -92,7 +92,7 @@ func TestLeaseIsHeldUntilTheWorkersAreDone(t *testing.T) {
 	release := make(chan struct{})
 	slow, began, _ := hold(release)
 	e.createConfigMap("orders", "deploymentName", "orders-db")
-	r := start(t, slow.wrap(config), e.namespace, elect(6*time.Second))
+	r := start(t, slow.wrap(config), e.namespace, elect(9*time.Second))
 	<-began
 	before := e.lease().Spec
 	ended := make(chan error)
@@ -123,7 +123,7 @@ func TestLostLeaseCancelsRequests(t *testing.T) {
 	e := newEnv(t, config)
 	slow, began, cancelled := hold(nil)
 	e.createConfigMap("orders", "deploymentName", "orders-db")
-	r := start(t, slow.wrap(config), e.namespace, elect(3*time.Second))
+	r := start(t, slow.wrap(config), e.namespace, elect(9*time.Second))
 	<-began
 	// Somebody takes the lease by force.
 	patch := fmt.Sprintf(`{"spec":{"holderIdentity":"somebody","leaseDurationSeconds":3600,"renewTime":%q}}`,

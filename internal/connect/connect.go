@@ -126,9 +126,9 @@ func FindUpwards(name string) string {
 }
 
 // Greet asks the server for its version and returns the line that every program starts with:
-// which cluster this is. It gives up after 5 seconds.
+// which cluster this is. It gives up after 30 seconds: on a busy machine the answer takes some.
 func (c *Cluster) Greet(ctx context.Context) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	client, err := discovery.NewDiscoveryClientForConfig(c.Config)
 	if err != nil {
