@@ -47,5 +47,5 @@ cache=${XDG_CACHE_HOME:-${HOME-}/.cache}/client-go-workbook
 # go test's 10 minutes. -p: the tests wait for longer than they compute, but kind's nodes and containers do not.
 # nice: the cluster comes first, or its API server may not answer for seconds; and the reader can work beside the tests.
 [ "$CLUSTER" = local ] && packages=5 || packages=2
-exec nice "$program" "$count" "$cache/test-seconds-$CLUSTER${race[*]-}" \
+exec nice -n 5 "$program" "$count" "$cache/test-seconds-$CLUSTER${race[*]-}" \
 	${race[@]+"${race[@]}"} -p "$packages" -count=1 -vet=off -timeout 40m "$@"
