@@ -27,10 +27,10 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
-	"example.com/client-go-workbook/internal/cutter"
+	"example.com/client-go-workbook/internal/netfault"
 	"example.com/client-go-workbook/internal/program"
-	"example.com/client-go-workbook/internal/testcluster"
-	"example.com/client-go-workbook/internal/testkit"
+	"example.com/client-go-workbook/internal/test/testcluster"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 func TestMain(m *testing.M) {
@@ -97,7 +97,7 @@ func TestCutTwentyTimesPrintsEachEventOnce(t *testing.T) {
 	namespace := testcluster.Namespace(t, config)
 	configMaps := kubernetes.NewForConfigOrDie(config).CoreV1().ConfigMaps(namespace)
 	retryAtOnce(t)
-	var cut cutter.Cutter
+	var cut netfault.Cutter
 	broken := rest.CopyConfig(config)
 	broken.Dial = cut.Dial
 	out := watchConfigMaps(t, broken, namespace)
@@ -220,7 +220,7 @@ func TestServerFaults(t *testing.T) {
 	for _, name := range []string{"kept", "changed", "deleted", "recreated"} {
 		must(configMaps.Create(ctx, configMap(name, "new"), metav1.CreateOptions{}))
 	}
-	var cut cutter.Cutter
+	var cut netfault.Cutter
 	broken := rest.CopyConfig(config)
 	broken.Dial = cut.Dial
 	out := watchConfigMaps(t, broken, "default")

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/rest"
 
-	"example.com/client-go-workbook/internal/cutter"
+	"example.com/client-go-workbook/internal/netfault"
 )
 
 // TestSilentConnection has a real HTTP/2 connection on which, from one moment on, all packets disappear. client-go
@@ -52,7 +52,7 @@ func TestSilentConnection(t *testing.T) {
 	t.Cleanup(server.Close) // after the watcher, whose request it would wait for
 
 	var dials atomic.Int32
-	cut := cutter.Cutter{Silent: true}
+	cut := netfault.Cutter{Silent: true}
 	config := &rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
 	config.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 		dials.Add(1)

@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
-	"example.com/client-go-workbook/internal/changes"
+	"example.com/client-go-workbook/internal/fielddiff"
 )
 
 // store is what the program has printed so far. Without it, deletions during a gap would stay unknown, and so would what
@@ -51,7 +51,7 @@ func entryOf(object runtime.Object) (cache.ObjectName, entry, error) {
 
 // update prints an event and updates the store.
 func (w *watcher) update(event watch.EventType, name cache.ObjectName, e entry) {
-	w.out.Line(string(event), "%s %s%s", name, e, changes.Between(w.store[name].object, e.object))
+	w.out.Line(string(event), "%s %s%s", name, e, fielddiff.Between(w.store[name].object, e.object))
 	if event == watch.Deleted {
 		delete(w.store, name)
 	} else {
@@ -81,7 +81,7 @@ func (w *watcher) replace(listed store, resourceVersion, how string, start time.
 		case !exists:
 			w.out.Line("MISSED", "%s %s %s", watch.Added, name, listed[name])
 		case old.resourceVersion != listed[name].resourceVersion:
-			w.out.Line("MISSED", "%s %s %s%s", watch.Modified, name, listed[name], changes.Between(old.object, listed[name].object))
+			w.out.Line("MISSED", "%s %s %s%s", watch.Modified, name, listed[name], fielddiff.Between(old.object, listed[name].object))
 		}
 	}
 	took := time.Since(start).Round(time.Millisecond)

@@ -18,11 +18,11 @@ import (
 	"k8s.io/client-go/rest"
 
 	"example.com/client-go-workbook/internal/connect"
-	"example.com/client-go-workbook/internal/cutter"
+	"example.com/client-go-workbook/internal/netfault"
 	"example.com/client-go-workbook/internal/program"
-	"example.com/client-go-workbook/internal/testcluster"
-	"example.com/client-go-workbook/internal/testkit"
-	"example.com/client-go-workbook/internal/transcript"
+	"example.com/client-go-workbook/internal/test/testcluster"
+	"example.com/client-go-workbook/internal/test/testkit"
+	"example.com/client-go-workbook/internal/test/transcript"
 )
 
 func TestReadme(t *testing.T) {
@@ -206,7 +206,7 @@ func TestGoneWhileAway(t *testing.T) {
 			namespace := testcluster.Namespace(t, config)
 			clientset := kubernetes.NewForConfigOrDie(config)
 			pods := clientset.CoreV1().Pods(namespace)
-			cable := cutter.Cutter{Unreachable: test.unreachable}
+			cable := netfault.Cutter{Unreachable: test.unreachable}
 			cut := rest.CopyConfig(config)
 			cut.Dial = cable.Dial
 			printed := start(t, cut, namespace, nil)
@@ -238,7 +238,7 @@ func TestSilentConnection(t *testing.T) {
 	namespace := testcluster.Namespace(t, config)
 	pods := kubernetes.NewForConfigOrDie(config).CoreV1().Pods(namespace)
 	create(t, pods, newPod("same"))
-	cut := cutter.Cutter{Silent: true}
+	cut := netfault.Cutter{Silent: true}
 	silent := rest.CopyConfig(config)
 	silent.Dial = cut.Dial
 	printed := start(t, silent, namespace, nil)

@@ -25,7 +25,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"example.com/client-go-workbook/internal/program"
-	"example.com/client-go-workbook/internal/testkit"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 func TestHandlers(t *testing.T) {

@@ -16,8 +16,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"example.com/client-go-workbook/internal/program"
-	"example.com/client-go-workbook/internal/testkit"
-	"example.com/client-go-workbook/internal/wire"
+	"example.com/client-go-workbook/internal/requestlog"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 // script is a server without sockets, which a synctest bubble can wait for: answers to successive requests, by
@@ -121,7 +121,7 @@ func playOn(t *testing.T, transport http.RoundTripper, duration time.Duration, c
 		if change != nil {
 			change(&o)
 		}
-		var log wire.Log
+		var log requestlog.Log
 		o.requests = log.Requests
 		config := &rest.Config{Host: "http://scripted", QPS: -1, Transport: log.Wrap(transport)}
 		ctx, cancel := context.WithTimeout(t.Context(), duration)

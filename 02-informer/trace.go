@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 
-	"example.com/client-go-workbook/internal/hops"
+	"example.com/client-go-workbook/internal/informertrace"
 	"example.com/client-go-workbook/internal/program"
 )
 
@@ -21,10 +21,10 @@ import (
 // for seeing. No controller needs it.
 func trace(factory informers.SharedInformerFactory, clientset kubernetes.Interface, s selection, out *program.Printer) error {
 	selectObjects := func(options *metav1.ListOptions) { options.LabelSelector = s.labels.String() }
-	tracer := &hops.Tracer{Out: out, Transform: stripManagedFields, Tweak: selectObjects}
+	tracer := &informertrace.Tracer{Out: out, Transform: stripManagedFields, Tweak: selectObjects}
 	deployments, pods := clientset.AppsV1().Deployments(s.namespace), clientset.CoreV1().Pods(s.namespace)
 	return errors.Join(
-		hops.Trace(tracer, factory, clientset, &appsv1.Deployment{}, appsv1.SchemeGroupVersion.WithResource("deployments"), deployments),
-		hops.Trace(tracer, factory, clientset, &corev1.Pod{}, corev1.SchemeGroupVersion.WithResource("pods"), pods),
+		informertrace.Trace(tracer, factory, clientset, &appsv1.Deployment{}, appsv1.SchemeGroupVersion.WithResource("deployments"), deployments),
+		informertrace.Trace(tracer, factory, clientset, &corev1.Pod{}, corev1.SchemeGroupVersion.WithResource("pods"), pods),
 	)
 }

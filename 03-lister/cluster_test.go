@@ -19,17 +19,17 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"example.com/client-go-workbook/internal/cutter"
+	"example.com/client-go-workbook/internal/netfault"
 	"example.com/client-go-workbook/internal/program"
-	"example.com/client-go-workbook/internal/testcluster"
-	"example.com/client-go-workbook/internal/testkit"
-	"example.com/client-go-workbook/internal/wire"
+	"example.com/client-go-workbook/internal/requestlog"
+	"example.com/client-go-workbook/internal/test/testcluster"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 // session is a running chapter that gets its queries through a pipe.
 type session struct {
 	t        *testing.T
-	requests wire.Log
+	requests requestlog.Log
 	in       io.Writer
 	out      *bufio.Scanner
 	last     string // the last line of the last answer
@@ -208,7 +208,7 @@ func TestCacheAnswersWhileTheServerIsAway(t *testing.T) {
 		}
 	}
 	create("before")
-	var cut cutter.Cutter
+	var cut netfault.Cutter
 	broken := rest.CopyConfig(config)
 	broken.Dial = cut.Dial
 	s := newSession(t, broken, namespace)

@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"example.com/client-go-workbook/internal/program"
-	"example.com/client-go-workbook/internal/testcluster"
+	"example.com/client-go-workbook/internal/test/testcluster"
 )
 
 // BenchmarkQueue takes the names of 100 pods through client-go's queue alone (Add, Get, Done), and through this chapter's

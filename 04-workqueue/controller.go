@@ -15,8 +15,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 
+	"example.com/client-go-workbook/internal/controller/retryqueue"
 	"example.com/client-go-workbook/internal/program"
-	"example.com/client-go-workbook/internal/retryqueue"
 )
 
 // Controller brings three things together: an informer that reports which pods have changed, a queue that keeps their

@@ -25,9 +25,9 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/textlogger"
 
+	"example.com/client-go-workbook/internal/controller/retryqueue"
 	"example.com/client-go-workbook/internal/program"
-	"example.com/client-go-workbook/internal/retryqueue"
-	"example.com/client-go-workbook/internal/testkit"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 // checkOutput compares all that was printed.

@@ -23,8 +23,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
+	"example.com/client-go-workbook/internal/controller/serve"
 	"example.com/client-go-workbook/internal/program"
-	"example.com/client-go-workbook/internal/serve"
 )
 
 const (

@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"testing"
 
-	"example.com/client-go-workbook/internal/testkit"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 func TestMain(m *testing.M) {

@@ -12,8 +12,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"example.com/client-go-workbook/internal/program"
-	"example.com/client-go-workbook/internal/testcluster"
-	"example.com/client-go-workbook/internal/testkit"
+	"example.com/client-go-workbook/internal/test/testcluster"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 // BenchmarkQPS lets the controller create 200 Deployments, with client-go's default limit of 5 requests a second for the

@@ -20,9 +20,9 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/workqueue"
 
-	"example.com/client-go-workbook/internal/consistency"
+	"example.com/client-go-workbook/internal/controller/consistency"
+	"example.com/client-go-workbook/internal/controller/retryqueue"
 	"example.com/client-go-workbook/internal/program"
-	"example.com/client-go-workbook/internal/retryqueue"
 )
 
 // Controller keeps a Deployment for each ConfigMap that describes a database.
@@ -83,7 +83,7 @@ func NewController(
 // handleErr decides what becomes of a key after its sync. There is no limit of retries: the desired and the actual
 // state differ until a sync succeeds.
 func (c *Controller) handleErr(_ context.Context, err error, key cache.ObjectName) {
-	if !consistency.IsRace(err) {
+	if !consistency.IsConflictOrStale(err) {
 		c.staleBackoff.Forget(key)
 	}
 	var terminal *terminalError
@@ -99,7 +99,7 @@ func (c *Controller) handleErr(_ context.Context, err error, key cache.ObjectNam
 		}
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		c.queue.Forget(key) // nothing can be created there any more
-	case consistency.IsRace(err):
+	case consistency.IsConflictOrStale(err):
 		// This is no failure, and no success: the count of failures stays as it is. Usually the missing event enqueues the key
 		// first. But it may never come, so the key is also added here.
 		delay := c.staleBackoff.When(key)

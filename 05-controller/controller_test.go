@@ -18,9 +18,9 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 
-	"example.com/client-go-workbook/internal/consistency"
+	"example.com/client-go-workbook/internal/controller/consistency"
 	"example.com/client-go-workbook/internal/program"
-	"example.com/client-go-workbook/internal/testkit"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 // newTestController returns a controller whose queue the test fills itself: its informers never start, and it does not

@@ -18,10 +18,10 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
-	"example.com/client-go-workbook/internal/consistency"
-	"example.com/client-go-workbook/internal/election"
+	"example.com/client-go-workbook/internal/controller/consistency"
+	"example.com/client-go-workbook/internal/controller/election"
+	"example.com/client-go-workbook/internal/controller/serve"
 	"example.com/client-go-workbook/internal/program"
-	"example.com/client-go-workbook/internal/serve"
 )
 
 const (
@@ -94,7 +94,7 @@ func run(ctx context.Context, config *rest.Config, o options, out *program.Print
 	controller.drainFor, controller.slowRetry = o.drainFor, o.slowRetry
 	defer o.server.Start(out, elector.Healthz, controller.hasSynced...)()
 
-	consistency.LogIfOff(klog.FromContext(ctx))
+	consistency.LogIfDisabled(klog.FromContext(ctx))
 	configMapFactory.StartWithContext(informerCtx)
 	deploymentFactory.StartWithContext(informerCtx)
 	err = elector.Run(ctx, func(leaderCtx, leaseCtx context.Context) { controller.Run(leaderCtx, leaseCtx, o.workers) })

@@ -12,8 +12,8 @@ import (
 	clientfeatures "k8s.io/client-go/features/testing"
 
 	"example.com/client-go-workbook/internal/program"
-	"example.com/client-go-workbook/internal/testcluster"
-	"example.com/client-go-workbook/internal/testkit"
+	"example.com/client-go-workbook/internal/test/testcluster"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 // TestPermissions runs the controller as a ServiceAccount with the permissions of rbac.yaml, and no others. The API server's

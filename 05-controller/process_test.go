@@ -7,8 +7,8 @@ import (
 	"syscall"
 	"testing"
 
-	"example.com/client-go-workbook/internal/testcluster"
-	"example.com/client-go-workbook/internal/testkit"
+	"example.com/client-go-workbook/internal/test/testcluster"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 // The tests of this file are about what only a process has: arguments, signals, an exit code, a sudden end.

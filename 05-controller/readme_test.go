@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"example.com/client-go-workbook/internal/transcript"
+	"example.com/client-go-workbook/internal/test/transcript"
 )
 
 func TestReadme(t *testing.T) {

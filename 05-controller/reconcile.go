@@ -16,7 +16,7 @@ import (
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	"k8s.io/client-go/tools/cache"
 
-	"example.com/client-go-workbook/internal/consistency"
+	"example.com/client-go-workbook/internal/controller/consistency"
 )
 
 // reconcile brings the Deployments of a ConfigMap in line with what the ConfigMap describes.
@@ -99,7 +99,7 @@ func (c *Controller) apply(
 	if err != nil {
 		return fmt.Errorf("applying Deployment %s/%s: %w", configMap.Namespace, db.deploymentName, err)
 	}
-	c.consistency.WroteAt(cache.MetaObjectToName(configMap), c.deployments, applied.ResourceVersion)
+	c.consistency.WroteAt(cache.MetaObjectToName(configMap), "Deployment", c.deployments, applied.ResourceVersion)
 	c.reporter.reportWrite(configMap, word, db.deploymentName, fmt.Sprintf("%s, %d replica(s)", db.dbtype, db.replicas))
 	return nil
 }

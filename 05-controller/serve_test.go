@@ -14,9 +14,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
-	"example.com/client-go-workbook/internal/testcluster"
-	"example.com/client-go-workbook/internal/testkit"
-	"example.com/client-go-workbook/internal/wire"
+	"example.com/client-go-workbook/internal/requestlog"
+	"example.com/client-go-workbook/internal/test/testcluster"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 // get returns the status and the body of an answer.
@@ -52,7 +52,7 @@ func TestSyncWithNothingToDoMakesNoRequest(t *testing.T) {
 	e.createConfigMap("invalid", "deploymentName", "invalid", "replicas", "two")
 	e.createOthersDeployment("taken")
 	e.createConfigMap("conflict", "deploymentName", "taken")
-	var log wire.Log
+	var log requestlog.Log
 	config.Wrap(log.Wrap)
 	listener := testkit.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	url := "http://" + listener.Addr().String()

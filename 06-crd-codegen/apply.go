@@ -14,8 +14,8 @@ import (
 
 	"example.com/client-go-workbook/06-crd-codegen/database"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
-	"example.com/client-go-workbook/internal/failure"
-	"example.com/client-go-workbook/internal/ssa"
+	"example.com/client-go-workbook/internal/controller/failure"
+	"example.com/client-go-workbook/internal/controller/ssa"
 )
 
 // apply brings a child in line with its desired state, its owner reference first, and returns it, or nil if there is none. It
@@ -95,6 +95,6 @@ func (k typedKind[O, A]) wrote(d *dbv1alpha1.DatabaseManager, child O, word stri
 		return failure.Blocked{Reason: reasonLabelChanged, Message: fmt.Sprintf("an admission policy or webhook has changed "+
 			"the label %s of %s %s: exempt the controller's objects from it", database.ManagedByLabel, k.kind, child.GetName())}
 	}
-	k.controller.consistency.WroteAt(cache.MetaObjectToName(d), k.informer.GetStore(), child.GetResourceVersion())
+	k.controller.consistency.WroteAt(cache.MetaObjectToName(d), k.kind, k.informer.GetStore(), child.GetResourceVersion())
 	return nil
 }

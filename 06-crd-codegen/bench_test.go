@@ -20,15 +20,14 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"example.com/client-go-workbook/06-crd-codegen/crd"
 	"example.com/client-go-workbook/06-crd-codegen/database"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	dbv1alpha1ac "example.com/client-go-workbook/06-crd-codegen/pkg/generated/applyconfiguration/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned"
-	"example.com/client-go-workbook/internal/rollout"
-	"example.com/client-go-workbook/internal/ssa"
-	"example.com/client-go-workbook/internal/testcluster"
-	"example.com/client-go-workbook/internal/testkit"
+	"example.com/client-go-workbook/internal/controller/rollout"
+	"example.com/client-go-workbook/internal/controller/ssa"
+	"example.com/client-go-workbook/internal/test/testcluster"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 // benchWorkers is how many work at once, in the controller and in the program that it's compared with.
@@ -45,9 +44,7 @@ type bench struct {
 
 func newBench(b *testing.B) *bench {
 	config := testcluster.Config(b)
-	if err := crd.Install(b.Context(), config); err != nil {
-		b.Fatal(err)
-	}
+	testcluster.InstallDatabaseManagers(b, config)
 	e := &bench{B: b, config: config}
 	config = e.counted.wrap(config)
 	e.client, e.databases = kubernetes.NewForConfigOrDie(config), versioned.NewForConfigOrDie(config)
@@ -411,7 +408,7 @@ func BenchmarkPodMemory(b *testing.B) {
 	}
 	for b.Loop() {
 		b.ReportMetric(memory(func(pod any) (any, error) { return pod, nil }), "B/pod-whole")
-		b.ReportMetric(memory(rollout.KeepPod), "B/pod-kept")
+		b.ReportMetric(memory(rollout.StripPod), "B/pod-kept")
 	}
 	b.ReportMetric(0, "ns/op")
 }

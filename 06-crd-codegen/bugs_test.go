@@ -26,8 +26,8 @@ import (
 	"example.com/client-go-workbook/06-crd-codegen/database"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned/fake"
-	"example.com/client-go-workbook/internal/rollout"
-	"example.com/client-go-workbook/internal/testkit"
+	"example.com/client-go-workbook/internal/controller/rollout"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 // The tests here show the first eight faults of the program in docs/then-and-now.md: first what the article's way leads to, as "article",

@@ -15,7 +15,7 @@ import (
 
 	"example.com/client-go-workbook/06-crd-codegen/database"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
-	"example.com/client-go-workbook/internal/ssa"
+	"example.com/client-go-workbook/internal/controller/ssa"
 )
 
 // childrenOf returns the kinds of children, in the order in which they are created: pods cannot start without the

@@ -23,11 +23,11 @@ import (
 	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned"
 	dbinformers "example.com/client-go-workbook/06-crd-codegen/pkg/generated/informers/externalversions"
 	dblisters "example.com/client-go-workbook/06-crd-codegen/pkg/generated/listers/databasemanager/v1alpha1"
-	"example.com/client-go-workbook/internal/consistency"
-	"example.com/client-go-workbook/internal/failure"
+	"example.com/client-go-workbook/internal/controller/consistency"
+	"example.com/client-go-workbook/internal/controller/failure"
+	"example.com/client-go-workbook/internal/controller/retryqueue"
+	"example.com/client-go-workbook/internal/controller/rollout"
 	"example.com/client-go-workbook/internal/program"
-	"example.com/client-go-workbook/internal/retryqueue"
-	"example.com/client-go-workbook/internal/rollout"
 )
 
 // Controller keeps the children of each DatabaseManager in their desired state.
@@ -115,7 +115,7 @@ func addTypedHandler[O cache.Object](
 // handleErr decides what becomes of a key after its sync. There is no limit of retries: the desired and the actual
 // state differ until a sync succeeds.
 func (c *Controller) handleErr(_ context.Context, err error, key cache.ObjectName) {
-	if !consistency.IsRace(err) {
+	if !consistency.IsConflictOrStale(err) {
 		c.staleBackoff.Forget(key)
 	}
 	switch {
@@ -125,12 +125,12 @@ func (c *Controller) handleErr(_ context.Context, err error, key cache.ObjectNam
 		c.queue.AddRateLimited(key) // perhaps no event reports the end of it; the status reports the error
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		c.queue.Forget(key) // nothing can be created there any more
-	case consistency.IsRace(err):
+	case consistency.IsConflictOrStale(err):
 		// This is no failure, and no success: the count of failures stays as it is. Usually the missing event enqueues the key
 		// first. But it may never come, so the key is also added here.
 		delay := c.staleBackoff.When(key)
 		c.queue.AddAfter(key, delay)
-		if apierrors.IsConflict(err) || errors.Is(err, consistency.ErrLate) {
+		if apierrors.IsConflict(err) || errors.Is(err, consistency.ErrWatchStalled) {
 			c.out.Line("AGAIN", "%s in %s: %v", key, delay, err)
 		}
 	default:

@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
-	"example.com/client-go-workbook/internal/election"
-	"example.com/client-go-workbook/internal/testkit"
+	"example.com/client-go-workbook/internal/controller/election"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 // TestEarlierLeaderWritesNothingAfterTheNext takes the Lease away from a leader that is writing, in two ways, and counts

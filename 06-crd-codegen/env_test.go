@@ -21,15 +21,14 @@ import (
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
-	"example.com/client-go-workbook/06-crd-codegen/crd"
 	"example.com/client-go-workbook/06-crd-codegen/database"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned"
 	dbclient "example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned/typed/databasemanager/v1alpha1"
-	"example.com/client-go-workbook/internal/election"
+	"example.com/client-go-workbook/internal/controller/election"
 	"example.com/client-go-workbook/internal/program"
-	"example.com/client-go-workbook/internal/testcluster"
-	"example.com/client-go-workbook/internal/testkit"
+	"example.com/client-go-workbook/internal/test/testcluster"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 // env is a namespace of a test's own on a real API server, with the CRD.
@@ -58,9 +57,7 @@ func newEnv(t *testing.T) *env {
 
 func newEnvOn(t *testing.T, config *rest.Config) *env {
 	t.Helper()
-	if err := crd.Install(t.Context(), config); err != nil {
-		t.Fatal(err)
-	}
+	testcluster.InstallDatabaseManagers(t, config)
 	e := envIn(t, config, testcluster.Namespace(t, config))
 	t.Cleanup(e.removeFinalizers)
 	if !strings.Contains(t.Name(), "Kind") { // those are about what runs in the containers

@@ -36,8 +36,8 @@ func (k typedKind[O, A]) addHandler() error {
 	})
 }
 
-// by returns the DatabaseManagers that have this value in an index.
-func (c *Controller) by(index, value string) []*dbv1alpha1.DatabaseManager {
+// databasesBy returns the DatabaseManagers that have this value in an index.
+func (c *Controller) databasesBy(index, value string) []*dbv1alpha1.DatabaseManager {
 	owners, err := c.databaseIndexer.ByTypedIndex(index, value)
 	if err != nil {
 		panic(err) // there is no such index
@@ -51,7 +51,7 @@ func (c *Controller) by(index, value string) []*dbv1alpha1.DatabaseManager {
 // DatabaseManager is also enqueued when the reference was removed; and if two ask for one name, the second one
 // is enqueued when the first one's child is gone.
 func (c *Controller) enqueueOwners(index, value string) {
-	for _, d := range c.by(index, value) {
+	for _, d := range c.databasesBy(index, value) {
 		c.queue.Add(cache.MetaObjectToName(d))
 	}
 }

@@ -14,8 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
-	"example.com/client-go-workbook/internal/rollout"
-	"example.com/client-go-workbook/internal/testkit"
+	"example.com/client-go-workbook/internal/controller/rollout"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 // TestKilledAfterEachWrite kills the controller with SIGKILL after its first write, its second, and so on, starts

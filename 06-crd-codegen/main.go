@@ -29,10 +29,10 @@ import (
 	"example.com/client-go-workbook/06-crd-codegen/database"
 	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned"
 	dbscheme "example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned/scheme"
-	"example.com/client-go-workbook/internal/consistency"
-	"example.com/client-go-workbook/internal/election"
+	"example.com/client-go-workbook/internal/controller/consistency"
+	"example.com/client-go-workbook/internal/controller/election"
+	"example.com/client-go-workbook/internal/controller/serve"
 	"example.com/client-go-workbook/internal/program"
-	"example.com/client-go-workbook/internal/serve"
 )
 
 const (
@@ -110,7 +110,7 @@ func run(ctx context.Context, config *rest.Config, o options, out *program.Print
 	controller.consistency.EndIfRestored(cancel, controller.informers...)
 	defer o.server.Start(out, controller.consistency.Healthz(elector.Healthz), controller.hasSynced...)()
 
-	consistency.LogIfOff(klog.FromContext(ctx))
+	consistency.LogIfDisabled(klog.FromContext(ctx))
 	databaseFactory.StartWithContext(informerCtx)
 	childFactory.StartWithContext(informerCtx)
 	err = elector.Run(ctx, func(leaderCtx, leaseCtx context.Context) { controller.Run(leaderCtx, leaseCtx, o.workers) })

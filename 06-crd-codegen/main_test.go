@@ -21,10 +21,10 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"example.com/client-go-workbook/internal/cutter"
-	"example.com/client-go-workbook/internal/election"
+	"example.com/client-go-workbook/internal/controller/election"
+	"example.com/client-go-workbook/internal/netfault"
 	"example.com/client-go-workbook/internal/program"
-	"example.com/client-go-workbook/internal/testkit"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 // Some tests run the controller as a process of its own, to kill it. That process is the test binary, with these variables
@@ -94,7 +94,7 @@ func runController() error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	if every, err := time.ParseDuration(os.Getenv(cutVar)); err == nil {
-		cuts := cutter.Cutter{After: every, For: 500 * time.Millisecond, Times: 1 << 30}
+		cuts := netfault.Cutter{After: every, For: 500 * time.Millisecond, Times: 1 << 30}
 		config.Dial = cuts.Dial
 		go cuts.Run(ctx, io.Discard)
 	}

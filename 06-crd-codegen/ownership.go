@@ -16,9 +16,9 @@ import (
 
 	"example.com/client-go-workbook/06-crd-codegen/database"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
-	"example.com/client-go-workbook/internal/consistency"
-	"example.com/client-go-workbook/internal/failure"
-	"example.com/client-go-workbook/internal/ssa"
+	"example.com/client-go-workbook/internal/controller/consistency"
+	"example.com/client-go-workbook/internal/controller/failure"
+	"example.com/client-go-workbook/internal/controller/ssa"
 )
 
 // own brings the owner reference of an object in line with database.OwnerReferences, and returns the new object. These are all
@@ -95,7 +95,7 @@ func belongsTo(existing metav1.Object, d *dbv1alpha1.DatabaseManager) bool {
 // mustWaitForSibling reports whether another DatabaseManager, as old as d or older, has the same children: their first owner,
 // or one that has adopted them. With Retain they have no owner references, which would keep the two apart.
 func (c *Controller) mustWaitForSibling(d *dbv1alpha1.DatabaseManager) bool {
-	siblings := c.by(deploymentNameIndex, d.Namespace+"/"+d.Spec.DeploymentName)
+	siblings := c.databasesBy(deploymentNameIndex, d.Namespace+"/"+d.Spec.DeploymentName)
 	return slices.ContainsFunc(siblings, func(s *dbv1alpha1.DatabaseManager) bool {
 		return s.UID != d.UID && database.FirstOwner(s) == database.FirstOwner(d) && !d.CreationTimestamp.Before(&s.CreationTimestamp)
 	})

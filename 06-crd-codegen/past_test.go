@@ -11,8 +11,8 @@ import (
 	"example.com/client-go-workbook/06-crd-codegen/database"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned"
-	"example.com/client-go-workbook/internal/rollout"
-	"example.com/client-go-workbook/internal/testkit"
+	"example.com/client-go-workbook/internal/controller/rollout"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 // TestControllerThatSeesThePast starts a second controller, whose store of DatabaseManagers is older than what the first

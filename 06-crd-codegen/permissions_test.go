@@ -28,10 +28,10 @@ import (
 
 	"example.com/client-go-workbook/06-crd-codegen/database"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
+	"example.com/client-go-workbook/internal/controller/rollout"
 	"example.com/client-go-workbook/internal/program"
-	"example.com/client-go-workbook/internal/rollout"
-	"example.com/client-go-workbook/internal/testcluster"
-	"example.com/client-go-workbook/internal/testkit"
+	"example.com/client-go-workbook/internal/test/testcluster"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 const rbacFile = "deploy/rbac.yaml"

@@ -15,10 +15,10 @@ import (
 
 	"example.com/client-go-workbook/06-crd-codegen/database"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
-	"example.com/client-go-workbook/internal/consistency"
-	"example.com/client-go-workbook/internal/failure"
-	"example.com/client-go-workbook/internal/rollout"
-	"example.com/client-go-workbook/internal/testkit"
+	"example.com/client-go-workbook/internal/controller/consistency"
+	"example.com/client-go-workbook/internal/controller/failure"
+	"example.com/client-go-workbook/internal/controller/rollout"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 // before calls do once, just before the first request that matches goes out after the test has armed it, and passes the
@@ -170,15 +170,15 @@ func TestStatusReportsAWatchThatHangs(t *testing.T) {
 	e.patch("example", `{"spec": {"version": "8.4.5"}}`)
 	d := e.untilReady("example", failure.ReasonWatchDelayed)
 	ready := readyOf(d)
-	if took := time.Since(start); ready.Status != metav1.ConditionUnknown || took < consistency.LateAfter {
-		t.Errorf("after %s: condition %+v, want Unknown after %s", took, ready, consistency.LateAfter)
+	if took := time.Since(start); ready.Status != metav1.ConditionUnknown || took < consistency.StalledAfter {
+		t.Errorf("after %s: condition %+v, want Unknown after %s", took, ready, consistency.StalledAfter)
 	} else {
 		t.Logf("%s after the change: %s", took.Round(time.Millisecond), ready.Message)
 	}
 	if counts := counted.take(); counts["PATCH deployments"] != 1 || total(counts) > 10 {
 		t.Errorf("requests while the watch hangs: %v", counts)
 	}
-	output.Await(t, "^AGAIN .*its watch may hang")
+	output.Await(t, "^AGAIN .*its own last write to a Deployment .*: the watch may hang")
 	watch.Open()
 	e.untilReady("example", rollout.ReasonScaledToZero)
 }

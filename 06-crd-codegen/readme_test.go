@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"example.com/client-go-workbook/internal/testcluster"
-	"example.com/client-go-workbook/internal/transcript"
+	"example.com/client-go-workbook/internal/test/testcluster"
+	"example.com/client-go-workbook/internal/test/transcript"
 )
 
 func TestReadme(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 
 	"example.com/client-go-workbook/06-crd-codegen/database"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
-	"example.com/client-go-workbook/internal/failure"
+	"example.com/client-go-workbook/internal/controller/failure"
 )
 
 // reconcile brings the actual state in line with the desired state, which is the spec of the DatabaseManager of that

@@ -17,8 +17,8 @@ import (
 
 	"example.com/client-go-workbook/06-crd-codegen/database"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
-	"example.com/client-go-workbook/internal/rollout"
-	"example.com/client-go-workbook/internal/testkit"
+	"example.com/client-go-workbook/internal/controller/rollout"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 func TestChildrenFollowTheirOwnerThroughItsLife(t *testing.T) {

@@ -16,8 +16,8 @@ import (
 
 	"example.com/client-go-workbook/06-crd-codegen/database"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
-	"example.com/client-go-workbook/internal/consistency"
-	"example.com/client-go-workbook/internal/failure"
+	"example.com/client-go-workbook/internal/controller/consistency"
+	"example.com/client-go-workbook/internal/controller/failure"
 )
 
 // finalizer keeps a deleted DatabaseManager until its deletionPolicy has reached the children: with Retain they have no
@@ -105,7 +105,7 @@ func (c *Controller) setFinalizer(ctx context.Context, d *dbv1alpha1.DatabaseMan
 	if err != nil {
 		return d, fmt.Errorf("patching the finalizers: %w", err)
 	}
-	c.consistency.WroteAt(cache.MetaObjectToName(d), c.databaseIndexer, updated.ResourceVersion)
+	c.consistency.WroteAt(cache.MetaObjectToName(d), "DatabaseManager", c.databaseIndexer, updated.ResourceVersion)
 	c.out.Line(word, "finalizer %s of DatabaseManager %s/%s", finalizer, d.Namespace, d.Name)
 	return updated, nil
 }

@@ -27,11 +27,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
-	"example.com/client-go-workbook/06-crd-codegen/crd"
 	"example.com/client-go-workbook/06-crd-codegen/database"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
-	"example.com/client-go-workbook/internal/testcluster"
-	"example.com/client-go-workbook/internal/testkit"
+	"example.com/client-go-workbook/internal/test/testcluster"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 // soakVar is how long TestSoak goes on, such as 1h.
@@ -48,9 +47,7 @@ func TestSoak(t *testing.T) {
 		t.Skip("takes an hour: run `make soak`")
 	}
 	cluster := testcluster.Start(t)
-	if err := crd.Install(t.Context(), cluster.Config()); err != nil {
-		t.Fatal(err)
-	}
+	testcluster.InstallDatabaseManagers(t, cluster.Config())
 	s := &soak{T: t, dir: t.TempDir(), cluster: cluster, passwords: map[types.UID]string{}, claims: map[types.UID]types.UID{}}
 	killed, steady, walked := s.env("soak"), s.env("steady"), s.env("walk")
 	const objects, steadyObjects = 1800, 200

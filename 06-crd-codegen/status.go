@@ -19,9 +19,9 @@ import (
 
 	"example.com/client-go-workbook/06-crd-codegen/database"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
-	"example.com/client-go-workbook/internal/consistency"
-	"example.com/client-go-workbook/internal/failure"
-	"example.com/client-go-workbook/internal/rollout"
+	"example.com/client-go-workbook/internal/controller/consistency"
+	"example.com/client-go-workbook/internal/controller/failure"
+	"example.com/client-go-workbook/internal/controller/rollout"
 )
 
 // applyStatus writes the status if it has changed, and an event if the database became ready or is no longer ready.
@@ -43,7 +43,7 @@ func (c *Controller) applyStatus(ctx context.Context, d *dbv1alpha1.DatabaseMana
 	if err != nil {
 		return fmt.Errorf("writing the status Ready=%s %s (%s): %w", ready.Status, ready.Reason, ready.Message, err)
 	}
-	c.consistency.WroteAt(cache.MetaObjectToName(d), c.databaseIndexer, updated.ResourceVersion)
+	c.consistency.WroteAt(cache.MetaObjectToName(d), "DatabaseManager", c.databaseIndexer, updated.ResourceVersion)
 	c.out.Line("STATUS", "%s/%s Ready=%s %s: %s", d.Namespace, d.Name, ready.Status, ready.Reason, ready.Message)
 
 	before := apimeta.FindStatusCondition(d.Status.Conditions, dbv1alpha1.ConditionReady)
@@ -81,7 +81,7 @@ func statusOf(
 	}
 	if syncErr != nil {
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, failure.ReasonOf(syncErr), rollout.Message(syncErr.Error())
-		if errors.Is(syncErr, consistency.ErrLate) {
+		if errors.Is(syncErr, consistency.ErrWatchStalled) {
 			ready.Status = metav1.ConditionUnknown
 		}
 		progressing = ready
@@ -94,7 +94,7 @@ func statusOf(
 	return status
 }
 
-// The reasons of the condition Ready besides those of internal/rollout and internal/failure.
+// The reasons of the condition Ready besides those of internal/controller/rollout and internal/controller/failure.
 const (
 	reasonNameConflict       = "NameConflict"
 	reasonWaitingForDeletion = "WaitingForDeletion"

@@ -28,11 +28,11 @@ import (
 	"example.com/client-go-workbook/06-crd-codegen/database"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned"
-	"example.com/client-go-workbook/internal/consistency"
-	"example.com/client-go-workbook/internal/failure"
+	"example.com/client-go-workbook/internal/controller/consistency"
+	"example.com/client-go-workbook/internal/controller/failure"
+	"example.com/client-go-workbook/internal/controller/rollout"
 	"example.com/client-go-workbook/internal/program"
-	"example.com/client-go-workbook/internal/rollout"
-	"example.com/client-go-workbook/internal/testkit"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 // TestEveryErrorHasAReason writes a status for errors of all sorts. The server rejects a condition that the CRD's schema

@@ -19,12 +19,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
-	"example.com/client-go-workbook/06-crd-codegen/crd"
 	"example.com/client-go-workbook/06-crd-codegen/database"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
-	"example.com/client-go-workbook/internal/rollout"
-	"example.com/client-go-workbook/internal/testcluster"
-	"example.com/client-go-workbook/internal/testkit"
+	"example.com/client-go-workbook/internal/controller/rollout"
+	"example.com/client-go-workbook/internal/test/testcluster"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 // newerVersion is what a newer version of this chapter changes, for a field spec.port: in each file, one text and what takes
@@ -132,7 +131,7 @@ func TestNewerVersionAndBack(t *testing.T) {
 	}
 
 	// The CRD is the first to change: the server drops a field that it does not know.
-	if err := crd.InstallManifest(t.Context(), e.admin, newerFile(t, "crd/coolops.cn_databasemanagers.yaml")); err != nil {
+	if err := testcluster.InstallCRD(t.Context(), e.admin, newerFile(t, "crd/coolops.cn_databasemanagers.yaml")); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Await(t, "the default, in an object that was stored without the field", func() bool {

@@ -16,11 +16,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
-	"example.com/client-go-workbook/06-crd-codegen/crd"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
-	"example.com/client-go-workbook/internal/rollout"
-	"example.com/client-go-workbook/internal/testcluster"
-	"example.com/client-go-workbook/internal/testkit"
+	"example.com/client-go-workbook/internal/controller/rollout"
+	"example.com/client-go-workbook/internal/test/testcluster"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 // runProgram runs the chapter's program, and returns its exit code and the last line of stderr.
@@ -182,9 +181,7 @@ func TestCRDIsMissingInstalledDeletedAndInstalledAgain(t *testing.T) {
 		t.Errorf("the retained Secret is another or on its way out: %+v", now.ObjectMeta)
 	}
 
-	if err := crd.Install(t.Context(), config); err != nil {
-		t.Fatal(err)
-	}
+	testcluster.InstallDatabaseManagers(t, config)
 	e.create("again", func(spec *dbv1alpha1.DatabaseManagerSpec) { spec.DeploymentName = "again" })
 	e.untilReady("again", rollout.ReasonReplicasReady)
 	stop()

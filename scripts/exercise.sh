@@ -7,5 +7,5 @@ set -euo pipefail
 cd "$root"
 # The graders are compiled as the chapters' programs are, so that client-go is compiled once.
 export CLUSTER_DIR=$state GOFLAGS=$build_flags CGO_ENABLED=0
-program=$(built exercise scripts/exercise/*.go internal/exercises/*.go)
+program=$(built exercise scripts/exercise/*.go internal/exercise/manifest/*.go)
 exec "$program" "$@"

@@ -15,9 +15,9 @@ import (
 
 	"github.com/shirou/gopsutil/v4/process"
 
-	"example.com/client-go-workbook/internal/exercises"
-	"example.com/client-go-workbook/internal/testcluster"
-	"example.com/client-go-workbook/internal/testkit"
+	"example.com/client-go-workbook/internal/exercise/manifest"
+	"example.com/client-go-workbook/internal/test/testcluster"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 // exerciseWorkbook makes a workbook with these scripts and small exercises of its own: 1.1, 1.2, prediction 2.A, and 2.1,
@@ -32,7 +32,7 @@ func exerciseWorkbook(t *testing.T) string {
 		}
 		write(t, filepath.Join(root, name), string(data))
 	}
-	for _, folder := range []string{"scripts", "internal/exercises", "internal/grade"} {
+	for _, folder := range []string{"scripts", "internal/exercise/manifest", "internal/exercise/grade"} {
 		if err := os.CopyFS(filepath.Join(root, folder), os.DirFS(filepath.Join("..", folder))); err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +78,7 @@ import (
 
 	exercise "example.com/client-go-workbook/`+folder+`"
 	answers "example.com/client-go-workbook/`+filepath.Dir(folder)+"/answers/"+filepath.Base(folder)+`"
-	"example.com/client-go-workbook/internal/grade"
+	"example.com/client-go-workbook/internal/exercise/grade"
 )
 
 var grader = grade.Exercise[func(int) int]{
@@ -567,13 +567,13 @@ func TestExerciseWatchWithoutColor(t *testing.T) {
 // TestPredictionsAreTrue runs the command of each prediction on a cluster. It must end by itself and print what it is to show.
 func TestPredictionsAreTrue(t *testing.T) {
 	t.Parallel()
-	chapters := testkit.Must(exercises.Load(".."))(t)
+	chapters := testkit.Must(manifest.Load(".."))(t)
 	kind := os.Getenv("CLUSTER") == "kind"
 	if kind {
 		testcluster.LockSamples(t)
 	}
 	half := len(chapters) * 2 / 3 // the last two chapters take as long as the four before
-	for name, chapters := range map[string][]exercises.Chapter{"first": chapters[:half], "last": chapters[half:]} {
+	for name, chapters := range map[string][]manifest.Chapter{"first": chapters[:half], "last": chapters[half:]} {
 		t.Run(name, func(t *testing.T) {
 			c := &cluster{env: []string{"CLUSTER_DIR=" + os.Getenv("CLUSTER_DIR")}}
 			if !kind {
@@ -595,7 +595,7 @@ func TestPredictionsAreTrue(t *testing.T) {
 	}
 }
 
-func (c *cluster) predicts(t *testing.T, p exercises.Prediction) {
+func (c *cluster) predicts(t *testing.T, p manifest.Prediction) {
 	t.Helper()
 	// A reader's program is not ended by the detector, which scripts/test.sh switches on: 3.B changes the cache.
 	cmd := command(append(c.env, "KUBE_CACHE_MUTATION_DETECTOR=false"), "bash", "-c", p.Run)
@@ -636,7 +636,7 @@ func checkout(t *testing.T) string {
 	for _, name := range strings.Split(strings.Trim(string(copied), "\x00"), "\x00") {
 		data, err := os.ReadFile(filepath.Join("..", name))
 		if filepath.Base(name) == "exercise.go" {
-			e := exercises.Exercise{Folder: filepath.Dir(name)}
+			e := manifest.Exercise{Folder: filepath.Dir(name)}
 			if starter, err := os.ReadFile(filepath.Join("..", e.Starter())); err == nil {
 				data = starter
 			}

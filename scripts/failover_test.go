@@ -25,8 +25,8 @@ import (
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned"
 	dbinformers "example.com/client-go-workbook/06-crd-codegen/pkg/generated/informers/externalversions"
-	"example.com/client-go-workbook/internal/testcluster"
-	"example.com/client-go-workbook/internal/testkit"
+	"example.com/client-go-workbook/internal/test/testcluster"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 var failovers = flag.Int("failovers", 1, "how many times TestKindFailover lets the leader fail in each way")

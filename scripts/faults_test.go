@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/client-go-workbook/internal/testkit"
+	"example.com/client-go-workbook/internal/test/testkit"
 	"example.com/client-go-workbook/scripts/cluster/ports"
 )
 

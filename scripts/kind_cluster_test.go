@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"example.com/client-go-workbook/internal/testcluster"
-	"example.com/client-go-workbook/internal/testkit"
+	"example.com/client-go-workbook/internal/test/testcluster"
+	"example.com/client-go-workbook/internal/test/testkit"
 	"example.com/client-go-workbook/scripts/cluster/marker"
 )
 

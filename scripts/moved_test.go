@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"example.com/client-go-workbook/internal/connect"
-	"example.com/client-go-workbook/internal/testkit"
+	"example.com/client-go-workbook/internal/test/testkit"
 	"example.com/client-go-workbook/scripts/cluster/marker"
 )
 

@@ -36,7 +36,7 @@ count=0
 if [ $# -eq 0 ]; then
 	while read -r package; do set -- "$@" "$package"; done < <(
 		go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' \
-			./scripts ./06-crd-codegen ./02-informer ./01-listwatch ./internal/testcluster ./internal/docs ./05-controller ./... | grep .
+			./scripts ./06-crd-codegen ./02-informer ./01-listwatch ./internal/test/testcluster ./internal/test/docs ./05-controller ./... | grep .
 	)
 	count=$#
 fi

@@ -36,7 +36,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 
-	"example.com/client-go-workbook/internal/cutter"
+	"example.com/client-go-workbook/internal/netfault"
 )
 
 const kubeconfig = `apiVersion: v1
@@ -316,7 +316,7 @@ func TestExplainACut(t *testing.T) {
 		false: "example.com refuses connections, because of --cut-after",
 		true:  "no route to example.com, because of --cut-after",
 	} {
-		cut := cutter.Cutter{Unreachable: unreachable}
+		cut := netfault.Cutter{Unreachable: unreachable}
 		cut.Cut()
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {

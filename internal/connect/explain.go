@@ -15,7 +15,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
-	"example.com/client-go-workbook/internal/cutter"
+	"example.com/client-go-workbook/internal/netfault"
 )
 
 // Explain returns err in one line that names the thing and says what to do next.
@@ -36,7 +36,7 @@ func Explain(err error) string {
 		noResource  *apimeta.NoResourceMatchError
 		noKind      *apimeta.NoKindMatchError
 	)
-	cut := errors.Is(err, cutter.ErrCut)
+	cut := errors.Is(err, netfault.ErrCut)
 	switch {
 	case utilnet.IsConnectionRefused(err) && cut:
 		return fmt.Sprintf("%s refuses connections, because of --cut-after", server)

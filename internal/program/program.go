@@ -25,19 +25,19 @@ import (
 	"k8s.io/klog/v2"
 
 	"example.com/client-go-workbook/internal/connect"
-	"example.com/client-go-workbook/internal/cutter"
-	"example.com/client-go-workbook/internal/wire"
+	"example.com/client-go-workbook/internal/netfault"
+	"example.com/client-go-workbook/internal/requestlog"
 )
 
 // Program is a chapter's program.
 type Program struct {
 	Flags  *pflag.FlagSet
-	Wire   wire.Log // every request of the program
-	Stdout Stdout   // of the process, or what takes its place in a test
-	Out    *Printer // prints on Stdout
+	Wire   requestlog.Log // every request of the program
+	Stdout Stdout         // of the process, or what takes its place in a test
+	Out    *Printer       // prints on Stdout
 
 	connect  connect.Options
-	cutter   cutter.Cutter
+	cutter   netfault.Cutter
 	duration time.Duration
 	wire     bool
 }

@@ -13,14 +13,14 @@ import (
 	"syscall"
 	"time"
 
-	"example.com/client-go-workbook/internal/exercises"
+	"example.com/client-go-workbook/internal/exercise/manifest"
 )
 
 // outcome is what came of grading an exercise.
 type outcome struct {
 	exercise  exercise
 	untouched bool // the learner has not begun
-	verdict   *exercises.Verdict
+	verdict   *manifest.Verdict
 	// compiler has what the compiler says, if there is no verdict. Five lines at most.
 	compiler []string
 	took     time.Duration

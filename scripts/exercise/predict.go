@@ -12,13 +12,13 @@ import (
 
 	"github.com/muesli/cancelreader"
 
-	"example.com/client-go-workbook/internal/exercises"
+	"example.com/client-go-workbook/internal/exercise/manifest"
 )
 
 // predict asks a prediction, unless the answer is given, and runs the program that shows what is right.
 func (w *workbook) predict(ctx context.Context, t task, answer string, in *os.File) error {
 	p := *t.prediction
-	var chosen *exercises.Choice
+	var chosen *manifest.Choice
 	if answer != "" {
 		if chosen = p.Choice(answer); chosen == nil {
 			return usageError(fmt.Sprintf("%q is none of the choices of %s: give a letter or a word.", answer, p.ID))
@@ -46,7 +46,7 @@ func (w *workbook) predict(ctx context.Context, t task, answer string, in *os.Fi
 }
 
 // ask asks a prediction. It returns nil if the learner puts the answer off.
-func (w *workbook) ask(ctx context.Context, p prediction, in *os.File) (*exercises.Choice, error) {
+func (w *workbook) ask(ctx context.Context, p prediction, in *os.File) (*manifest.Choice, error) {
 	lines := bufio.NewReader(in) // a file cannot be waited for, and need not
 	if reader, err := cancelreader.NewReader(in); err == nil {
 		defer reader.Close()

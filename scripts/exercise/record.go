@@ -10,17 +10,17 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"example.com/client-go-workbook/internal/exercises"
+	"example.com/client-go-workbook/internal/exercise/manifest"
 )
 
 // record is what is remembered of a task, in a file of .progress. A verdict counts only as long as the checksum is that
 // of the answer and its grader.
 type record struct {
-	Checksum string             `json:"checksum,omitempty"`
-	Verdict  *exercises.Verdict `json:"verdict,omitempty"`
-	Hints    int                `json:"hints,omitempty"`  // that were shown
-	Answer   string             `json:"answer,omitempty"` // to a prediction: the word
-	Later    bool               `json:"later,omitempty"`  // the prediction was put off
+	Checksum string            `json:"checksum,omitempty"`
+	Verdict  *manifest.Verdict `json:"verdict,omitempty"`
+	Hints    int               `json:"hints,omitempty"`  // that were shown
+	Answer   string            `json:"answer,omitempty"` // to a prediction: the word
+	Later    bool              `json:"later,omitempty"`  // the prediction was put off
 }
 
 // recordPath is named for the exercise's folder, not for its number, which changes when another one is put before it.

@@ -12,7 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"example.com/client-go-workbook/internal/exercises"
+	"example.com/client-go-workbook/internal/exercise/manifest"
 )
 
 // watchScreen is the terminal screen that grades on save.
@@ -87,7 +87,7 @@ type (
 	}
 	shown struct {
 		number int
-		chosen exercises.Choice
+		chosen manifest.Choice
 		err    error
 	}
 )

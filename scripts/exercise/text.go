@@ -9,7 +9,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"example.com/client-go-workbook/internal/exercises"
+	"example.com/client-go-workbook/internal/exercise/manifest"
 )
 
 // The writer of the texts takes the colours out where they are not wanted.
@@ -116,14 +116,14 @@ func hintText(e exercise, shown, width int) string {
 func questionText(p prediction, width int) string {
 	lines := []string{bold.Styled("prediction " + p.ID), wrap(strings.TrimSpace(p.Question), width)}
 	for i, choice := range p.Choices {
-		label := fmt.Sprintf("  %s  %-10s ", exercises.Letter(i), choice.Word)
+		label := fmt.Sprintf("  %s  %-10s ", manifest.Letter(i), choice.Word)
 		lines = append(lines, hang(label, strings.Join(strings.Fields(choice.Text), " "), width))
 	}
 	return strings.Join(lines, "\n")
 }
 
 // answerText says whether an answer is right, and why.
-func answerText(p prediction, chosen exercises.Choice, width int) string {
+func answerText(p prediction, chosen manifest.Choice, width int) string {
 	right := *p.Choice(p.Answer)
 	is := fmt.Sprintf("It is %q: %s", right.Word, right.Reason)
 	if chosen.Word == right.Word {
@@ -145,7 +145,7 @@ func nextText(t *task) string {
 }
 
 // progressText is a chapter's line with its bar.
-func progressText(c exercises.Chapter, solved, answered int) string {
+func progressText(c manifest.Chapter, solved, answered int) string {
 	const columns = 20
 	full := 0
 	if len(c.Exercises) > 0 {

@@ -11,19 +11,19 @@ import (
 
 	"golang.org/x/term"
 
-	"example.com/client-go-workbook/internal/exercises"
+	"example.com/client-go-workbook/internal/exercise/manifest"
 )
 
 type (
-	exercise   = exercises.Exercise
-	prediction = exercises.Prediction
+	exercise   = manifest.Exercise
+	prediction = manifest.Prediction
 )
 
 // workbook is the checkout that the learner works in.
 type workbook struct {
 	root     string
 	module   string // the path in go.mod
-	chapters []exercises.Chapter
+	chapters []manifest.Chapter
 	tasks    []task // of all chapters, in order
 	out      io.Writer
 	width    int // columns
@@ -55,7 +55,7 @@ func open(root string, out io.Writer) (*workbook, error) {
 	if err != nil {
 		return nil, err
 	}
-	chapters, err := exercises.Load(root)
+	chapters, err := manifest.Load(root)
 	if err != nil {
 		return nil, err
 	}

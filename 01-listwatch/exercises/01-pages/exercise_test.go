@@ -12,7 +12,7 @@ import (
 	exercise "example.com/client-go-workbook/01-listwatch/exercises/01-pages"
 	answers "example.com/client-go-workbook/01-listwatch/exercises/answers/01-pages"
 	"example.com/client-go-workbook/01-listwatch/exercises/internal/follow"
-	"example.com/client-go-workbook/internal/grade"
+	"example.com/client-go-workbook/internal/exercise/grade"
 )
 
 type answer = func(ctx context.Context, pods typedcorev1.PodInterface, pageSize int64) ([]string, error)

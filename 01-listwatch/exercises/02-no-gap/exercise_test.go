@@ -10,7 +10,7 @@ import (
 	exercise "example.com/client-go-workbook/01-listwatch/exercises/02-no-gap"
 	answers "example.com/client-go-workbook/01-listwatch/exercises/answers/02-no-gap"
 	"example.com/client-go-workbook/01-listwatch/exercises/internal/follow"
-	"example.com/client-go-workbook/internal/grade"
+	"example.com/client-go-workbook/internal/exercise/grade"
 )
 
 type answer = func(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error

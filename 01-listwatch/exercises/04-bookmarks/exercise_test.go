@@ -11,7 +11,7 @@ import (
 	exercise "example.com/client-go-workbook/01-listwatch/exercises/04-bookmarks"
 	answers "example.com/client-go-workbook/01-listwatch/exercises/answers/04-bookmarks"
 	"example.com/client-go-workbook/01-listwatch/exercises/internal/follow"
-	"example.com/client-go-workbook/internal/grade"
+	"example.com/client-go-workbook/internal/exercise/grade"
 )
 
 type answer = func(ctx context.Context, pods typedcorev1.PodInterface, resourceVersion string, report func(event, name string)) error

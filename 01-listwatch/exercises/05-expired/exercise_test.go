@@ -11,8 +11,8 @@ import (
 	exercise "example.com/client-go-workbook/01-listwatch/exercises/05-expired"
 	answers "example.com/client-go-workbook/01-listwatch/exercises/answers/05-expired"
 	"example.com/client-go-workbook/01-listwatch/exercises/internal/follow"
-	"example.com/client-go-workbook/internal/grade"
-	"example.com/client-go-workbook/internal/scripted"
+	"example.com/client-go-workbook/internal/exercise/fakeserver"
+	"example.com/client-go-workbook/internal/exercise/grade"
 )
 
 type answer = func(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error
@@ -52,7 +52,7 @@ func gradeMirror(t *grade.T, mirror answer) {
 			return
 		}
 		last := watches[len(watches)-1].Query.Get("resourceVersion")
-		same := slices.DeleteFunc(watches, func(r scripted.Request) bool { return r.Query.Get("resourceVersion") != last })
+		same := slices.DeleteFunc(watches, func(r fakeserver.Request) bool { return r.Query.Get("resourceVersion") != last })
 		if len(same) > 20 {
 			t.Reject("a new list, because the version has expired",
 				fmt.Sprintf("%d requests for version %s, which has expired", len(same), last), lookExpired)

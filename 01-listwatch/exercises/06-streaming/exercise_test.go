@@ -17,7 +17,7 @@ import (
 	exercise "example.com/client-go-workbook/01-listwatch/exercises/06-streaming"
 	answers "example.com/client-go-workbook/01-listwatch/exercises/answers/06-streaming"
 	"example.com/client-go-workbook/01-listwatch/exercises/internal/follow"
-	"example.com/client-go-workbook/internal/grade"
+	"example.com/client-go-workbook/internal/exercise/grade"
 )
 
 type answer = func(ctx context.Context, pods typedcorev1.PodInterface) (names []string, resourceVersion string, err error)

@@ -13,8 +13,8 @@ import (
 	exercise "example.com/client-go-workbook/01-listwatch/exercises/07-silence"
 	answers "example.com/client-go-workbook/01-listwatch/exercises/answers/07-silence"
 	"example.com/client-go-workbook/01-listwatch/exercises/internal/follow"
-	"example.com/client-go-workbook/internal/grade"
-	"example.com/client-go-workbook/internal/scripted"
+	"example.com/client-go-workbook/internal/exercise/fakeserver"
+	"example.com/client-go-workbook/internal/exercise/grade"
 )
 
 type answer = func(config *rest.Config, silence time.Duration) (typedcorev1.PodsGetter, error)
@@ -38,7 +38,7 @@ func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 const look = `"A silent connection" in the chapter's README`
 
 func gradeNewPods(t *grade.T, newPods answer) {
-	s := scripted.Start(t)
+	s := fakeserver.Start(t)
 	silence := time.Duration(10+2*t.Rand.IntN(6)) * time.Second
 	client, err := newPods(s.Config(), silence)
 	if err != nil {

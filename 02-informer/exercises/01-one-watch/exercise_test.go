@@ -15,8 +15,8 @@ import (
 
 	exercise "example.com/client-go-workbook/02-informer/exercises/01-one-watch"
 	answers "example.com/client-go-workbook/02-informer/exercises/answers/01-one-watch"
-	"example.com/client-go-workbook/internal/grade"
-	"example.com/client-go-workbook/internal/scripted"
+	"example.com/client-go-workbook/internal/exercise/fakeserver"
+	"example.com/client-go-workbook/internal/exercise/grade"
 )
 
 type answer = func(context.Context, kubernetes.Interface, ...cache.ResourceEventHandler) error
@@ -35,7 +35,7 @@ var grader = grade.Exercise[answer]{
 }
 
 func gradeRun(t *grade.T, run answer) {
-	server := scripted.Start(t)
+	server := fakeserver.Start(t)
 	pods := 3 + t.Rand.IntN(6)
 	for i := range pods {
 		server.Create(newPod(i))

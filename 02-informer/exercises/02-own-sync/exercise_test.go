@@ -14,8 +14,8 @@ import (
 
 	exercise "example.com/client-go-workbook/02-informer/exercises/02-own-sync"
 	answers "example.com/client-go-workbook/02-informer/exercises/answers/02-own-sync"
-	"example.com/client-go-workbook/internal/grade"
-	"example.com/client-go-workbook/internal/scripted"
+	"example.com/client-go-workbook/internal/exercise/fakeserver"
+	"example.com/client-go-workbook/internal/exercise/grade"
 )
 
 type answer = func(context.Context, cache.TypedSharedIndexInformer[*corev1.Pod], func(*corev1.Pod)) error
@@ -32,7 +32,7 @@ var grader = grade.Exercise[answer]{
 }
 
 func gradeLoad(t *grade.T, load answer) {
-	server := scripted.Start(t)
+	server := fakeserver.Start(t)
 	pods := 3 + t.Rand.IntN(6)
 	for i := range pods {
 		server.Create(newPod(i))
@@ -78,10 +78,10 @@ func call(
 	}
 }
 
-func newInformer(server *scripted.Server) cache.TypedSharedIndexInformer[*corev1.Pod] {
+func newInformer(server *fakeserver.Server) cache.TypedSharedIndexInformer[*corev1.Pod] {
 	pods := cache.NewListWatchFromClient(server.Core().RESTClient(), "pods", metav1.NamespaceAll, fields.Everything())
 	informer := cache.NewSharedIndexInformer(pods, &corev1.Pod{}, 0, nil)
-	return cache.NewTypedSharedIndexInformer[*corev1.Pod](scripted.SlowInformer{SharedIndexInformer: informer})
+	return cache.NewTypedSharedIndexInformer[*corev1.Pod](fakeserver.SlowInformer{SharedIndexInformer: informer})
 }
 
 func newPod(number int) *corev1.Pod {

@@ -14,9 +14,9 @@ import (
 
 	exercise "example.com/client-go-workbook/02-informer/exercises/03-missed-deletion"
 	answers "example.com/client-go-workbook/02-informer/exercises/answers/03-missed-deletion"
-	"example.com/client-go-workbook/internal/grade"
-	"example.com/client-go-workbook/internal/scripted"
-	"example.com/client-go-workbook/internal/testkit"
+	"example.com/client-go-workbook/internal/exercise/fakeserver"
+	"example.com/client-go-workbook/internal/exercise/grade"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 type answer = func(cache.TypedSharedIndexInformer[*corev1.Pod], io.Writer) error
@@ -36,7 +36,7 @@ var grader = grade.Exercise[answer]{
 }
 
 func gradeDeletions(t *grade.T, printDeletions answer) {
-	server := scripted.Start(t)
+	server := fakeserver.Start(t)
 	last := []corev1.PodPhase{corev1.PodSucceeded, corev1.PodFailed}[t.Rand.IntN(2)]
 	number := t.Rand.IntN(100)
 	stays, seen, missed := newPod("stays", number), newPod("seen", number+1), newPod("missed", number+2)
@@ -64,7 +64,7 @@ func gradeDeletions(t *grade.T, printDeletions answer) {
 }
 
 // finish sets a pod's last phase and deletes the pod.
-func finish(server *scripted.Server, pod *corev1.Pod, last corev1.PodPhase) {
+func finish(server *fakeserver.Server, pod *corev1.Pod, last corev1.PodPhase) {
 	pod = pod.DeepCopy()
 	pod.Status.Phase = last
 	server.Update(pod)

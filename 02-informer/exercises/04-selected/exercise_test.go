@@ -17,8 +17,8 @@ import (
 
 	exercise "example.com/client-go-workbook/02-informer/exercises/04-selected"
 	answers "example.com/client-go-workbook/02-informer/exercises/answers/04-selected"
-	"example.com/client-go-workbook/internal/grade"
-	"example.com/client-go-workbook/internal/scripted"
+	"example.com/client-go-workbook/internal/exercise/fakeserver"
+	"example.com/client-go-workbook/internal/exercise/grade"
 )
 
 type answer = func(clientset kubernetes.Interface, namespace, app, node string) informers.SharedInformerFactory
@@ -37,7 +37,7 @@ var grader = grade.Exercise[answer]{
 }
 
 func gradeFactory(t *grade.T, newFactory answer) {
-	server := scripted.Start(t)
+	server := fakeserver.Start(t)
 	number := t.Rand.IntN(100)
 	namespace, app, node := fmt.Sprintf("shop-%d", number), fmt.Sprintf("web-%d", number), fmt.Sprintf("node-%d", number)
 	one, two := newPod(namespace, "one", app, node), newPod(namespace, "two", app, node)
@@ -102,7 +102,7 @@ func newPod(namespace, name, app, node string) *corev1.Pod {
 }
 
 // names returns what a request has asked for.
-func names(request scripted.Request) []string {
+func names(request fakeserver.Request) []string {
 	var names []string
 	for name := range request.Query {
 		names = append(names, name)
@@ -111,7 +111,7 @@ func names(request scripted.Request) []string {
 	return names
 }
 
-func expectPods(t *grade.T, server *scripted.Server, informer cache.SharedInformer, when string, pods ...*corev1.Pod) {
+func expectPods(t *grade.T, server *fakeserver.Server, informer cache.SharedInformer, when string, pods ...*corev1.Pod) {
 	var expected []string
 	for _, pod := range pods {
 		expected = append(expected, pod.Namespace+"/"+pod.Name)

@@ -16,9 +16,9 @@ import (
 
 	exercise "example.com/client-go-workbook/02-informer/exercises/05-three-updates"
 	answers "example.com/client-go-workbook/02-informer/exercises/answers/05-three-updates"
-	"example.com/client-go-workbook/internal/grade"
-	"example.com/client-go-workbook/internal/scripted"
-	"example.com/client-go-workbook/internal/testkit"
+	"example.com/client-go-workbook/internal/exercise/fakeserver"
+	"example.com/client-go-workbook/internal/exercise/grade"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 type answer = func(cache.TypedSharedIndexInformer[*corev1.Pod], io.Writer) error
@@ -36,7 +36,7 @@ var grader = grade.Exercise[answer]{
 
 func gradeUpdates(t *grade.T, printUpdates answer) {
 	const resync = 20 * time.Minute
-	server := scripted.Start(t)
+	server := fakeserver.Start(t)
 	pods := make([]*corev1.Pod, 3+t.Rand.IntN(3))
 	for i := range pods {
 		pods[i] = &corev1.Pod{

@@ -15,9 +15,9 @@ import (
 
 	exercise "example.com/client-go-workbook/02-informer/exercises/06-same-name"
 	answers "example.com/client-go-workbook/02-informer/exercises/answers/06-same-name"
-	"example.com/client-go-workbook/internal/grade"
-	"example.com/client-go-workbook/internal/scripted"
-	"example.com/client-go-workbook/internal/testkit"
+	"example.com/client-go-workbook/internal/exercise/fakeserver"
+	"example.com/client-go-workbook/internal/exercise/grade"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 type answer = func(cache.TypedSharedIndexInformer[*corev1.Pod], io.Writer) error
@@ -34,7 +34,7 @@ var grader = grade.Exercise[answer]{
 }
 
 func gradeTrack(t *grade.T, track answer) {
-	server := scripted.Start(t)
+	server := fakeserver.Start(t)
 	pods := make([]*corev1.Pod, 5)
 	first := t.Rand.IntN(100)
 	for i := range pods {
@@ -92,7 +92,7 @@ func gradeTrack(t *grade.T, track answer) {
 
 // checker follows the lines.
 type checker struct {
-	server  *scripted.Server
+	server  *fakeserver.Server
 	printed testkit.Buffer
 	read    int               // lines
 	open    map[string]string // UIDs by name

@@ -16,8 +16,8 @@ import (
 
 	exercise "example.com/client-go-workbook/02-informer/exercises/07-transform"
 	answers "example.com/client-go-workbook/02-informer/exercises/answers/07-transform"
-	"example.com/client-go-workbook/internal/grade"
-	"example.com/client-go-workbook/internal/scripted"
+	"example.com/client-go-workbook/internal/exercise/fakeserver"
+	"example.com/client-go-workbook/internal/exercise/grade"
 )
 
 type answer = func(any) (any, error)
@@ -35,7 +35,7 @@ var grader = grade.Exercise[answer]{
 }
 
 func gradeShrink(t *grade.T, shrink answer) {
-	server := scripted.Start(t)
+	server := fakeserver.Start(t)
 	newSecret := func(name string, annotations map[string]string) *corev1.Secret {
 		return &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, Annotations: annotations},
@@ -80,7 +80,7 @@ func gradeShrink(t *grade.T, shrink answer) {
 	}
 }
 
-func newInformer(t *grade.T, server *scripted.Server, resource string, object runtime.Object, shrink answer) cache.SharedIndexInformer {
+func newInformer(t *grade.T, server *fakeserver.Server, resource string, object runtime.Object, shrink answer) cache.SharedIndexInformer {
 	listWatch := cache.NewListWatchFromClient(server.Core().RESTClient(), resource, metav1.NamespaceAll, fields.Everything())
 	informer := cache.NewSharedIndexInformer(listWatch, object, 0, nil)
 	if err := informer.SetTransform(shrink); err != nil {

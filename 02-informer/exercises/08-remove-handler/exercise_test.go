@@ -20,8 +20,8 @@ import (
 
 	exercise "example.com/client-go-workbook/02-informer/exercises/08-remove-handler"
 	answers "example.com/client-go-workbook/02-informer/exercises/answers/08-remove-handler"
-	"example.com/client-go-workbook/internal/grade"
-	"example.com/client-go-workbook/internal/scripted"
+	"example.com/client-go-workbook/internal/exercise/fakeserver"
+	"example.com/client-go-workbook/internal/exercise/grade"
 )
 
 type answer = func(context.Context, cache.TypedSharedIndexInformer[*corev1.Pod], io.Writer) error
@@ -43,12 +43,12 @@ var grader = grade.Exercise[answer]{
 }
 
 func gradeFollow(t *grade.T, follow answer) {
-	server := scripted.Start(t)
+	server := fakeserver.Start(t)
 	pods := 5 + t.Rand.IntN(5)
 	for i := range pods {
 		server.Create(newPod(i))
 	}
-	informer := cache.NewTypedSharedIndexInformer[*corev1.Pod](scripted.SlowInformer{SharedIndexInformer: newInformer(server)})
+	informer := cache.NewTypedSharedIndexInformer[*corev1.Pod](fakeserver.SlowInformer{SharedIndexInformer: newInformer(server)})
 	go informer.RunWithContext(t.Context())
 	synctest.Wait()
 	before := handlers()
@@ -90,7 +90,7 @@ func gradeFollow(t *grade.T, follow answer) {
 // gradeLastLine lets ctx end while a line is being written. It is not in a bubble, where time stands still while a correct
 // answer waits for a mutex.
 func gradeLastLine(t *grade.T, follow answer) {
-	server := scripted.Start(t)
+	server := fakeserver.Start(t)
 	server.Create(newPod(0))
 	informer := cache.NewTypedSharedIndexInformer[*corev1.Pod](newInformer(server))
 	running, stop := context.WithCancel(t.Context())
@@ -146,7 +146,7 @@ func gradeLastLine(t *grade.T, follow answer) {
 	}
 }
 
-func newInformer(server *scripted.Server) cache.SharedIndexInformer {
+func newInformer(server *fakeserver.Server) cache.SharedIndexInformer {
 	listWatch := cache.NewListWatchFromClient(server.Core().RESTClient(), "pods", metav1.NamespaceAll, fields.Everything())
 	return cache.NewSharedIndexInformer(listWatch, &corev1.Pod{}, 0, nil)
 }

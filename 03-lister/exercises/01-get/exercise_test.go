@@ -12,7 +12,7 @@ import (
 	exercise "example.com/client-go-workbook/03-lister/exercises/01-get"
 	answers "example.com/client-go-workbook/03-lister/exercises/answers/01-get"
 	"example.com/client-go-workbook/03-lister/exercises/internal/podstore"
-	"example.com/client-go-workbook/internal/grade"
+	"example.com/client-go-workbook/internal/exercise/grade"
 )
 
 type answer = func(pods corelisters.PodLister, namespace, name string) (string, error)

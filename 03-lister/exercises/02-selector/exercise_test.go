@@ -12,7 +12,7 @@ import (
 	exercise "example.com/client-go-workbook/03-lister/exercises/02-selector"
 	answers "example.com/client-go-workbook/03-lister/exercises/answers/02-selector"
 	"example.com/client-go-workbook/03-lister/exercises/internal/podstore"
-	"example.com/client-go-workbook/internal/grade"
+	"example.com/client-go-workbook/internal/exercise/grade"
 )
 
 type answer = func(pods corelisters.PodLister, service *corev1.Service) ([]string, error)

@@ -12,7 +12,7 @@ import (
 	exercise "example.com/client-go-workbook/03-lister/exercises/03-node-index"
 	answers "example.com/client-go-workbook/03-lister/exercises/answers/03-node-index"
 	"example.com/client-go-workbook/03-lister/exercises/internal/podstore"
-	"example.com/client-go-workbook/internal/grade"
+	"example.com/client-go-workbook/internal/exercise/grade"
 )
 
 type answer = answers.Answer

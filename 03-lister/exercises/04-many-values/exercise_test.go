@@ -12,7 +12,7 @@ import (
 	exercise "example.com/client-go-workbook/03-lister/exercises/04-many-values"
 	answers "example.com/client-go-workbook/03-lister/exercises/answers/04-many-values"
 	"example.com/client-go-workbook/03-lister/exercises/internal/podstore"
-	"example.com/client-go-workbook/internal/grade"
+	"example.com/client-go-workbook/internal/exercise/grade"
 )
 
 type answer = func(pod *corev1.Pod) ([]string, error)

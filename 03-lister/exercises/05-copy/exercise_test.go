@@ -14,7 +14,7 @@ import (
 	exercise "example.com/client-go-workbook/03-lister/exercises/05-copy"
 	answers "example.com/client-go-workbook/03-lister/exercises/answers/05-copy"
 	"example.com/client-go-workbook/03-lister/exercises/internal/podstore"
-	"example.com/client-go-workbook/internal/grade"
+	"example.com/client-go-workbook/internal/exercise/grade"
 )
 
 type answer = func(pods corelisters.PodLister, namespace, name, image string) (*corev1.Pod, error)

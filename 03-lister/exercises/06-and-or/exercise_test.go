@@ -13,7 +13,7 @@ import (
 	exercise "example.com/client-go-workbook/03-lister/exercises/06-and-or"
 	answers "example.com/client-go-workbook/03-lister/exercises/answers/06-and-or"
 	"example.com/client-go-workbook/03-lister/exercises/internal/podstore"
-	"example.com/client-go-workbook/internal/grade"
+	"example.com/client-go-workbook/internal/exercise/grade"
 )
 
 type find = func(pods cache.TypedIndexer[*corev1.Pod], node, image string) ([]string, error)

@@ -11,7 +11,7 @@ import (
 	exercise "example.com/client-go-workbook/03-lister/exercises/07-index-pays"
 	answers "example.com/client-go-workbook/03-lister/exercises/answers/07-index-pays"
 	"example.com/client-go-workbook/03-lister/exercises/internal/podstore"
-	"example.com/client-go-workbook/internal/grade"
+	"example.com/client-go-workbook/internal/exercise/grade"
 )
 
 type answer = answers.Answer

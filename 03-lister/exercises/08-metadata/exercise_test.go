@@ -16,9 +16,9 @@ import (
 
 	exercise "example.com/client-go-workbook/03-lister/exercises/08-metadata"
 	answers "example.com/client-go-workbook/03-lister/exercises/answers/08-metadata"
-	"example.com/client-go-workbook/internal/grade"
-	"example.com/client-go-workbook/internal/scripted"
-	"example.com/client-go-workbook/internal/testkit"
+	"example.com/client-go-workbook/internal/exercise/fakeserver"
+	"example.com/client-go-workbook/internal/exercise/grade"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 type answer = func(ctx context.Context, config *rest.Config, ask func(count func(owner types.UID) (int, error))) error
@@ -41,7 +41,7 @@ func TestExercise(t *testing.T) { grader.Test(t) }
 func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 
 func gradeCount(t *grade.T, countByOwner answer) {
-	server := scripted.Start(t)
+	server := fakeserver.Start(t)
 	var mu sync.Mutex
 	var requests int
 	var whole string // a request for whole pods

@@ -12,7 +12,7 @@ import (
 
 	exercise "example.com/client-go-workbook/04-workqueue/exercises/01-keys"
 	answers "example.com/client-go-workbook/04-workqueue/exercises/answers/01-keys"
-	"example.com/client-go-workbook/internal/grade"
+	"example.com/client-go-workbook/internal/exercise/grade"
 )
 
 type answer = func(workqueue.TypedInterface[cache.ObjectName]) cache.ResourceEventHandler

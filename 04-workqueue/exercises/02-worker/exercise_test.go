@@ -13,7 +13,7 @@ import (
 
 	exercise "example.com/client-go-workbook/04-workqueue/exercises/02-worker"
 	answers "example.com/client-go-workbook/04-workqueue/exercises/answers/02-worker"
-	"example.com/client-go-workbook/internal/grade"
+	"example.com/client-go-workbook/internal/exercise/grade"
 )
 
 type answer = func(workqueue.TypedInterface[cache.ObjectName], func(cache.ObjectName))

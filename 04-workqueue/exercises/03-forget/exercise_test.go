@@ -12,7 +12,7 @@ import (
 
 	exercise "example.com/client-go-workbook/04-workqueue/exercises/03-forget"
 	answers "example.com/client-go-workbook/04-workqueue/exercises/answers/03-forget"
-	"example.com/client-go-workbook/internal/grade"
+	"example.com/client-go-workbook/internal/exercise/grade"
 )
 
 type answer = func(workqueue.TypedRateLimitingInterface[cache.ObjectName], func(cache.ObjectName) error)

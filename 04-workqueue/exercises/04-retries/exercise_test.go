@@ -11,7 +11,7 @@ import (
 
 	exercise "example.com/client-go-workbook/04-workqueue/exercises/04-retries"
 	answers "example.com/client-go-workbook/04-workqueue/exercises/answers/04-retries"
-	"example.com/client-go-workbook/internal/grade"
+	"example.com/client-go-workbook/internal/exercise/grade"
 )
 
 type answer = func(workqueue.TypedRateLimitingInterface[cache.ObjectName], int, func(cache.ObjectName) error, func(cache.ObjectName, error))

@@ -15,7 +15,7 @@ import (
 
 	exercise "example.com/client-go-workbook/04-workqueue/exercises/05-updates"
 	answers "example.com/client-go-workbook/04-workqueue/exercises/answers/05-updates"
-	"example.com/client-go-workbook/internal/grade"
+	"example.com/client-go-workbook/internal/exercise/grade"
 )
 
 type answer = func(context.Context, cache.SharedIndexInformer, func(*corev1.Pod)) error

@@ -13,7 +13,7 @@ import (
 
 	exercise "example.com/client-go-workbook/04-workqueue/exercises/06-workers"
 	answers "example.com/client-go-workbook/04-workqueue/exercises/answers/06-workers"
-	"example.com/client-go-workbook/internal/grade"
+	"example.com/client-go-workbook/internal/exercise/grade"
 )
 
 type answer = func(workqueue.TypedInterface[cache.ObjectName], int, func(cache.ObjectName))

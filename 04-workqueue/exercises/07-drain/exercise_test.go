@@ -15,7 +15,7 @@ import (
 
 	exercise "example.com/client-go-workbook/04-workqueue/exercises/07-drain"
 	answers "example.com/client-go-workbook/04-workqueue/exercises/answers/07-drain"
-	"example.com/client-go-workbook/internal/grade"
+	"example.com/client-go-workbook/internal/exercise/grade"
 )
 
 type answer = func(

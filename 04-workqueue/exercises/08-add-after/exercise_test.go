@@ -14,7 +14,7 @@ import (
 
 	exercise "example.com/client-go-workbook/04-workqueue/exercises/08-add-after"
 	answers "example.com/client-go-workbook/04-workqueue/exercises/answers/08-add-after"
-	"example.com/client-go-workbook/internal/grade"
+	"example.com/client-go-workbook/internal/exercise/grade"
 )
 
 type answer = func(workqueue.TypedRateLimitingInterface[cache.ObjectName], func(cache.ObjectName) (time.Duration, error))

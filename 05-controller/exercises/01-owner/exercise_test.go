@@ -12,9 +12,9 @@ import (
 
 	exercise "example.com/client-go-workbook/05-controller/exercises/01-owner"
 	answers "example.com/client-go-workbook/05-controller/exercises/answers/01-owner"
-	"example.com/client-go-workbook/internal/grade"
-	"example.com/client-go-workbook/internal/testcluster"
-	"example.com/client-go-workbook/internal/testkit"
+	"example.com/client-go-workbook/internal/exercise/grade"
+	"example.com/client-go-workbook/internal/test/testcluster"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 type answer = func(ctx context.Context, services typedcorev1.ServiceInterface, configMap *corev1.ConfigMap) error

@@ -14,9 +14,9 @@ import (
 
 	exercise "example.com/client-go-workbook/05-controller/exercises/02-not-yours"
 	answers "example.com/client-go-workbook/05-controller/exercises/answers/02-not-yours"
-	"example.com/client-go-workbook/internal/grade"
-	"example.com/client-go-workbook/internal/testcluster"
-	"example.com/client-go-workbook/internal/testkit"
+	"example.com/client-go-workbook/internal/exercise/grade"
+	"example.com/client-go-workbook/internal/test/testcluster"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 type answer = func(

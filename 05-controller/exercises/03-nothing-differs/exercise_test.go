@@ -14,9 +14,9 @@ import (
 
 	exercise "example.com/client-go-workbook/05-controller/exercises/03-nothing-differs"
 	answers "example.com/client-go-workbook/05-controller/exercises/answers/03-nothing-differs"
-	"example.com/client-go-workbook/internal/grade"
-	"example.com/client-go-workbook/internal/testcluster"
-	"example.com/client-go-workbook/internal/testkit"
+	"example.com/client-go-workbook/internal/exercise/grade"
+	"example.com/client-go-workbook/internal/test/testcluster"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 type answer = func(ctx context.Context, services typedcorev1.ServiceInterface, name, app string) error

@@ -16,9 +16,9 @@ import (
 
 	exercise "example.com/client-go-workbook/05-controller/exercises/04-conflict"
 	answers "example.com/client-go-workbook/05-controller/exercises/answers/04-conflict"
-	"example.com/client-go-workbook/internal/grade"
-	"example.com/client-go-workbook/internal/testcluster"
-	"example.com/client-go-workbook/internal/testkit"
+	"example.com/client-go-workbook/internal/exercise/grade"
+	"example.com/client-go-workbook/internal/test/testcluster"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 type answer = func(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string) error

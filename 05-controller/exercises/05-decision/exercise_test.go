@@ -13,9 +13,9 @@ import (
 
 	exercise "example.com/client-go-workbook/05-controller/exercises/05-decision"
 	answers "example.com/client-go-workbook/05-controller/exercises/answers/05-decision"
-	"example.com/client-go-workbook/internal/grade"
-	"example.com/client-go-workbook/internal/testcluster"
-	"example.com/client-go-workbook/internal/testkit"
+	"example.com/client-go-workbook/internal/exercise/grade"
+	"example.com/client-go-workbook/internal/test/testcluster"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 type answer = func(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, stored *corev1.ConfigMap, me string) error

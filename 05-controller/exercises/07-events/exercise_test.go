@@ -18,7 +18,7 @@ import (
 
 	exercise "example.com/client-go-workbook/05-controller/exercises/07-events"
 	answers "example.com/client-go-workbook/05-controller/exercises/answers/07-events"
-	"example.com/client-go-workbook/internal/grade"
+	"example.com/client-go-workbook/internal/exercise/grade"
 )
 
 type answer = func(

@@ -15,9 +15,9 @@ import (
 
 	exercise "example.com/client-go-workbook/05-controller/exercises/08-finalizer"
 	answers "example.com/client-go-workbook/05-controller/exercises/answers/08-finalizer"
-	"example.com/client-go-workbook/internal/grade"
-	"example.com/client-go-workbook/internal/testcluster"
-	"example.com/client-go-workbook/internal/testkit"
+	"example.com/client-go-workbook/internal/exercise/grade"
+	"example.com/client-go-workbook/internal/test/testcluster"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 type answer = func(

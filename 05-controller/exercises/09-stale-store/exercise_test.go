@@ -16,9 +16,9 @@ import (
 
 	exercise "example.com/client-go-workbook/05-controller/exercises/09-stale-store"
 	answers "example.com/client-go-workbook/05-controller/exercises/answers/09-stale-store"
-	"example.com/client-go-workbook/internal/grade"
-	"example.com/client-go-workbook/internal/testcluster"
-	"example.com/client-go-workbook/internal/testkit"
+	"example.com/client-go-workbook/internal/exercise/grade"
+	"example.com/client-go-workbook/internal/test/testcluster"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 type answer = func(

@@ -15,7 +15,7 @@ import (
 
 	exercise "example.com/client-go-workbook/05-controller/exercises/10-leader"
 	answers "example.com/client-go-workbook/05-controller/exercises/answers/10-leader"
-	"example.com/client-go-workbook/internal/grade"
+	"example.com/client-go-workbook/internal/exercise/grade"
 )
 
 type answer = func(ctx context.Context, lock resourcelock.Interface, work func(ctx context.Context)) error

@@ -14,12 +14,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
-	"example.com/client-go-workbook/06-crd-codegen/crd"
 	exercise "example.com/client-go-workbook/06-crd-codegen/exercises/01-rule"
 	answers "example.com/client-go-workbook/06-crd-codegen/exercises/answers/01-rule"
-	"example.com/client-go-workbook/internal/grade"
-	"example.com/client-go-workbook/internal/owngroup"
-	"example.com/client-go-workbook/internal/testcluster"
+	"example.com/client-go-workbook/internal/exercise/grade"
+	"example.com/client-go-workbook/internal/exercise/isolatedgroup"
+	"example.com/client-go-workbook/internal/test/testcluster"
 )
 
 type answer = map[string]string
@@ -49,9 +48,9 @@ type spec struct {
 }
 
 func gradeRules(t *grade.T, rules answer) {
-	config := owngroup.Config(t, testcluster.Config(t))
+	config := isolatedgroup.Config(t, testcluster.Config(t))
 	t.Doing("the API server serves a CRD with the rules")
-	if err := crd.InstallManifest(t.Context(), config, manifest(t, rules)); apierrors.IsInvalid(err) {
+	if err := testcluster.InstallCRD(t.Context(), config, manifest(t, rules)); apierrors.IsInvalid(err) {
 		_, problem, _ := strings.Cut(err.Error(), "ERROR: ")
 		if problem == "" {
 			problem = err.Error()

@@ -17,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
-	"example.com/client-go-workbook/06-crd-codegen/crd"
 	exercise "example.com/client-go-workbook/06-crd-codegen/exercises/02-field"
 	answers "example.com/client-go-workbook/06-crd-codegen/exercises/answers/02-field"
 	"example.com/client-go-workbook/06-crd-codegen/exercises/answers/02-field/mistakes/allowsazonetwice"
@@ -25,9 +24,9 @@ import (
 	"example.com/client-go-workbook/06-crd-codegen/exercises/answers/02-field/mistakes/putsablankaftertheplussign"
 	"example.com/client-go-workbook/06-crd-codegen/exercises/answers/02-field/mistakes/requiresthefields"
 	"example.com/client-go-workbook/06-crd-codegen/exercises/answers/02-field/others/declaresitsrules"
-	"example.com/client-go-workbook/internal/grade"
-	"example.com/client-go-workbook/internal/owngroup"
-	"example.com/client-go-workbook/internal/testcluster"
+	"example.com/client-go-workbook/internal/exercise/grade"
+	"example.com/client-go-workbook/internal/exercise/isolatedgroup"
+	"example.com/client-go-workbook/internal/test/testcluster"
 )
 
 // grader has a value of each type: its package is what controller-gen reads.
@@ -63,9 +62,9 @@ func gradeField(t *grade.T, cache any) {
 		t.Reject("controller-gen prints a CRD", regexp.MustCompile(`^.*/exercise\.go:`).ReplaceAllString(problem, "exercise.go:"),
 			"the line that it names; go tool controller-gen crd -ww lists all markers")
 	}
-	config := owngroup.Config(t, testcluster.Config(t))
+	config := isolatedgroup.Config(t, testcluster.Config(t))
 	t.Doing("the API server serves the CRD")
-	if err := crd.InstallManifest(t.Context(), config, manifest); apierrors.IsInvalid(err) {
+	if err := testcluster.InstallCRD(t.Context(), config, manifest); apierrors.IsInvalid(err) {
 		t.Reject("the API server accepts the CRD", err.Error(), "the markers; +listType for a list without duplicates")
 	} else if err != nil {
 		t.Fatal(err)

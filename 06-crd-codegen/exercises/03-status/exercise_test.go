@@ -12,9 +12,9 @@ import (
 	answers "example.com/client-go-workbook/06-crd-codegen/exercises/answers/03-status"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	dbclient "example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned/typed/databasemanager/v1alpha1"
-	"example.com/client-go-workbook/internal/grade"
-	"example.com/client-go-workbook/internal/owngroup"
-	"example.com/client-go-workbook/internal/testkit"
+	"example.com/client-go-workbook/internal/exercise/grade"
+	"example.com/client-go-workbook/internal/exercise/isolatedgroup"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 type answer = func(ctx context.Context, databases dbclient.DatabaseManagerInterface, d *dbv1alpha1.DatabaseManager, available int32) error
@@ -40,7 +40,7 @@ func TestExercise(t *testing.T) { grader.Test(t) }
 func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 
 func gradeStatus(t *grade.T, writeStatus answer) {
-	config, namespace := owngroup.Start(t)
+	config, namespace := isolatedgroup.Start(t)
 	databases := dbclient.NewForConfigOrDie(config).DatabaseManagers(namespace)
 	recorded, writes := testkit.Writes(config)
 	counted := dbclient.NewForConfigOrDie(recorded).DatabaseManagers(namespace)

@@ -10,7 +10,7 @@ import (
 
 	exercise "example.com/client-go-workbook/06-crd-codegen/exercises/04-condition"
 	answers "example.com/client-go-workbook/06-crd-codegen/exercises/answers/04-condition"
-	"example.com/client-go-workbook/internal/grade"
+	"example.com/client-go-workbook/internal/exercise/grade"
 )
 
 type answer = func(conditions []metav1.Condition, generation int64, available, desired int32) []metav1.Condition

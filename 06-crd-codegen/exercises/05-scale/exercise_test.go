@@ -14,13 +14,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
-	"example.com/client-go-workbook/06-crd-codegen/crd"
 	exercise "example.com/client-go-workbook/06-crd-codegen/exercises/05-scale"
 	answers "example.com/client-go-workbook/06-crd-codegen/exercises/answers/05-scale"
-	"example.com/client-go-workbook/internal/grade"
-	"example.com/client-go-workbook/internal/owngroup"
-	"example.com/client-go-workbook/internal/testcluster"
-	"example.com/client-go-workbook/internal/testkit"
+	"example.com/client-go-workbook/internal/exercise/grade"
+	"example.com/client-go-workbook/internal/exercise/isolatedgroup"
+	"example.com/client-go-workbook/internal/test/testcluster"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 type answer = answers.Answer
@@ -48,9 +47,9 @@ func TestExercise(t *testing.T) { grader.Test(t) }
 func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 
 func gradeScale(t *grade.T, a answer) {
-	config := owngroup.Config(t, testcluster.Config(t))
+	config := isolatedgroup.Config(t, testcluster.Config(t))
 	t.Doing("the API server serves a CRD with these paths")
-	if err := crd.InstallManifest(t.Context(), config, manifest(a)); apierrors.IsInvalid(err) {
+	if err := testcluster.InstallCRD(t.Context(), config, manifest(a)); apierrors.IsInvalid(err) {
 		t.Reject("the API server accepts the paths", strings.TrimPrefix(firstLine(err), "CustomResourceDefinition.apiextensions.k8s.io "),
 			"a path begins with .spec or .status, and has a dot before each field")
 	} else if err != nil {

@@ -17,9 +17,9 @@ import (
 
 	exercise "example.com/client-go-workbook/06-crd-codegen/exercises/06-secret"
 	answers "example.com/client-go-workbook/06-crd-codegen/exercises/answers/06-secret"
-	"example.com/client-go-workbook/internal/grade"
-	"example.com/client-go-workbook/internal/testcluster"
-	"example.com/client-go-workbook/internal/testkit"
+	"example.com/client-go-workbook/internal/exercise/grade"
+	"example.com/client-go-workbook/internal/test/testcluster"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 type answer = func(ctx context.Context, secrets typedcorev1.SecretInterface, name, password string) error

@@ -19,9 +19,9 @@ import (
 	answers "example.com/client-go-workbook/06-crd-codegen/exercises/answers/07-retain"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	dbclient "example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned/typed/databasemanager/v1alpha1"
-	"example.com/client-go-workbook/internal/grade"
-	"example.com/client-go-workbook/internal/owngroup"
-	"example.com/client-go-workbook/internal/testkit"
+	"example.com/client-go-workbook/internal/exercise/grade"
+	"example.com/client-go-workbook/internal/exercise/isolatedgroup"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 type answer = func(
@@ -50,7 +50,7 @@ func TestExercise(t *testing.T) { grader.Test(t) }
 func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 
 func gradeRetain(t *grade.T, release answer) {
-	config, namespace := owngroup.Start(t)
+	config, namespace := isolatedgroup.Start(t)
 	databases := dbclient.NewForConfigOrDie(config).DatabaseManagers(namespace)
 	core := typedcorev1.NewForConfigOrDie(config)
 	secrets := core.Secrets(namespace)

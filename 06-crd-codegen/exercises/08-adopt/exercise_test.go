@@ -16,9 +16,9 @@ import (
 	answers "example.com/client-go-workbook/06-crd-codegen/exercises/answers/08-adopt"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	dbclient "example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned/typed/databasemanager/v1alpha1"
-	"example.com/client-go-workbook/internal/grade"
-	"example.com/client-go-workbook/internal/owngroup"
-	"example.com/client-go-workbook/internal/testkit"
+	"example.com/client-go-workbook/internal/exercise/grade"
+	"example.com/client-go-workbook/internal/exercise/isolatedgroup"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 type answer = func(
@@ -53,7 +53,7 @@ type server struct {
 }
 
 func gradeAdopt(t *grade.T, adopt answer) {
-	config, namespace := owngroup.Start(t)
+	config, namespace := isolatedgroup.Start(t)
 	core := typedcorev1.NewForConfigOrDie(config)
 	s := server{t: t, databases: dbclient.NewForConfigOrDie(config).DatabaseManagers(namespace), secrets: core.Secrets(namespace)}
 	configMap := testkit.Must(core.ConfigMaps(namespace).Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "team"}},

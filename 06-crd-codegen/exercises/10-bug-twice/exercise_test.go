@@ -19,7 +19,7 @@ import (
 	exercise "example.com/client-go-workbook/06-crd-codegen/exercises/10-bug-twice"
 	answers "example.com/client-go-workbook/06-crd-codegen/exercises/answers/10-bug-twice"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
-	"example.com/client-go-workbook/internal/grade"
+	"example.com/client-go-workbook/internal/exercise/grade"
 )
 
 type answer = func(

@@ -14,9 +14,9 @@ import (
 	exercise "example.com/client-go-workbook/06-crd-codegen/exercises/11-bug-strangers"
 	answers "example.com/client-go-workbook/06-crd-codegen/exercises/answers/11-bug-strangers"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
-	"example.com/client-go-workbook/internal/grade"
-	"example.com/client-go-workbook/internal/testcluster"
-	"example.com/client-go-workbook/internal/testkit"
+	"example.com/client-go-workbook/internal/exercise/grade"
+	"example.com/client-go-workbook/internal/test/testcluster"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 type answer = answers.Answer

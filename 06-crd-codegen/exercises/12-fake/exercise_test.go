@@ -13,8 +13,8 @@ import (
 	answers "example.com/client-go-workbook/06-crd-codegen/exercises/answers/12-fake"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	dbclient "example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned/typed/databasemanager/v1alpha1"
-	"example.com/client-go-workbook/internal/grade"
-	"example.com/client-go-workbook/internal/owngroup"
+	"example.com/client-go-workbook/internal/exercise/grade"
+	"example.com/client-go-workbook/internal/exercise/isolatedgroup"
 )
 
 type answer = func(ctx context.Context, databases dbclient.DatabaseManagerInterface, sync sync) error
@@ -37,7 +37,7 @@ func TestExercise(t *testing.T) { grader.Test(t) }
 func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 
 func gradeCheck(t *grade.T, check answer) {
-	config, namespace := owngroup.Start(t)
+	config, namespace := isolatedgroup.Start(t)
 	databases := dbclient.NewForConfigOrDie(config).DatabaseManagers(namespace)
 	controllers := []struct {
 		what, look string

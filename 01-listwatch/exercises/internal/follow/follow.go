@@ -13,8 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
-	"example.com/client-go-workbook/internal/grade"
-	"example.com/client-go-workbook/internal/scripted"
+	"example.com/client-go-workbook/internal/exercise/fakeserver"
+	"example.com/client-go-workbook/internal/exercise/grade"
 )
 
 // Answer reports events until ctx ends.
@@ -22,7 +22,7 @@ type Answer func(ctx context.Context, pods typedcorev1.PodInterface, report func
 
 // Run is an answer that runs.
 type Run struct {
-	*scripted.Server
+	*fakeserver.Server
 	// Requested is called after the answer to a request has arrived, before the learner's code gets it.
 	Requested func(request *http.Request)
 	// Check is called while an Await waits. It can reject the answer.
@@ -40,7 +40,7 @@ type Run struct {
 
 // New starts a server for an answer that is started later. It is stopped when the grader returns.
 func New(t *grade.T) *Run {
-	return &Run{Server: scripted.Start(t), t: t, ended: make(chan struct{})}
+	return &Run{Server: fakeserver.Start(t), t: t, ended: make(chan struct{})}
 }
 
 // Pod returns a pod of the namespace that answers follow.

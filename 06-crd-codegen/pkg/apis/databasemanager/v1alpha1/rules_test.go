@@ -11,19 +11,16 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
-	"example.com/client-go-workbook/06-crd-codegen/crd"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned"
-	"example.com/client-go-workbook/internal/testcluster"
+	"example.com/client-go-workbook/internal/test/testcluster"
 )
 
 // setup returns a client for DatabaseManagers in a namespace of the test's own. It is a dynamic one, because a typed
 // one could not even send what the rules are there to reject.
 func setup(t *testing.T) (*rest.Config, string, dynamic.ResourceInterface) {
 	config := testcluster.Config(t)
-	if err := crd.Install(t.Context(), config); err != nil {
-		t.Fatal(err)
-	}
+	testcluster.InstallDatabaseManagers(t, config)
 	namespace := testcluster.Namespace(t, config)
 	resource := dbv1alpha1.Resource("databasemanagers").WithVersion("v1alpha1")
 	return config, namespace, dynamic.NewForConfigOrDie(config).Resource(resource).Namespace(namespace)

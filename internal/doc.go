@@ -1,0 +1,42 @@
+// Package internal has no code of its own. Below it is what the chapters use and no chapter is about.
+//
+// What every chapter's main uses:
+//
+//	program        flags, signals, and the lines that are printed
+//	connect        finds the cluster, and says in one line why it cannot be reached
+//	requestlog     prints and counts HTTP requests: --wire
+//	netfault       breaks the network on purpose: --cut-after and its like
+//
+// What one chapter uses:
+//
+//	discover       what a name such as "deploy" stands for: chapter 1
+//	fielddiff      what a write has changed, and who has written: chapter 1
+//	informertrace  the way of an object through an informer: chapter 2
+//	querylang      queries such as "node=a and image=b": chapter 3
+//
+// Parts of the controllers of chapters 4 to 6:
+//
+//	controller/retryqueue   a workqueue that knows which keys wait for a retry
+//	controller/serve        health, readiness and metrics
+//	controller/consistency  whether the stores have the controller's own writes
+//	controller/election     one of several processes leads
+//	controller/ssa          server-side apply where it does not undo all that others have changed
+//	controller/rollout      the conditions Ready and Progressing of a Deployment
+//	controller/failure      what the status says of an error
+//
+// The machinery of the exercises:
+//
+//	exercise/manifest       which exercises there are
+//	exercise/grade          runs the answers, and gives a verdict
+//	exercise/fakeserver     an API server in memory that does what a test orders
+//	exercise/isolatedgroup  a copy of the group coolops.cn for one run
+//
+// What only tests use:
+//
+//	test/testkit      waits, buffers, processes, gates
+//	test/testcluster  a real API server
+//	test/transcript   runs the console blocks of a README
+//	test/docs         compares the texts with the code
+//
+// No package imports a chapter, and only tests and the last two groups import from these two.
+package internal

@@ -1,0 +1,194 @@
+package grade
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"example.com/client-go-workbook/internal/exercise/manifest"
+)
+
+// run grades an answer in a process of its own. It waits for that process, and kills it when the time is over.
+func (e Exercise[F]) run(t *testing.T, name string) manifest.Verdict {
+	t.Helper()
+	// go test repeats an earlier result while no file has changed that the test has read. The file of a cluster that runs
+	// changes all the time.
+	_, _ = os.Stat(filepath.Join("..", "..", "..", ".cluster", ".kwok", "clusters", "workbook", "etcd", "member", "snap", "db"))
+
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	results, result, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer results.Close()
+	// The process of the answer has the other end of this one. Read, it ends when this process does, however that ends.
+	alive, held, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	args := []string{"-test.run=^TestExercise$", "-test.timeout=0"}
+	for _, arg := range os.Args[1:] {
+		if !strings.HasPrefix(arg, "-test.") {
+			args = append(args, arg)
+		}
+	}
+	var stdout, stderr output
+	cmd := exec.Command(self, args...)
+	cmd.Env = append(os.Environ(), answerVar+"="+name, "KUBE_CACHE_MUTATION_DETECTOR=true")
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	cmd.ExtraFiles = []*os.File{result, alive}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // what the answer starts is killed with it
+	cmd.WaitDelay = time.Second
+	err = cmd.Start()
+	result.Close()
+	alive.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	// The process ends by itself when the time is over. If it does not, SIGQUIT makes it print where it hangs.
+	hangs := time.AfterFunc(e.timeout(name)+3*time.Second, func() { _ = cmd.Process.Signal(syscall.SIGQUIT) })
+	stillHangs := time.AfterFunc(e.timeout(name)+13*time.Second, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
+	var verdict *manifest.Verdict
+	doing := "an answer"
+	for messages := json.NewDecoder(results); ; {
+		var m message
+		if messages.Decode(&m) != nil {
+			break
+		}
+		if m.Doing != "" {
+			doing = m.Doing
+		}
+		if m.Verdict != nil {
+			verdict = m.Verdict
+		}
+	}
+	_ = cmd.Wait() // ProcessState has what it returns
+	inTime := hangs.Stop()
+	stillHangs.Stop() // its number may soon be another process's
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+
+	if verdict == nil || strings.Contains(stderr.String(), "WARNING: DATA RACE") {
+		found := withoutVerdict(stderr.String(), cmd.ProcessState.String(), inTime, doing, e.timeout(name))
+		verdict = &found
+	}
+	verdict.Printed = printed(&stdout, &stderr)
+	if verdict.Skipped && os.Getenv(verdictVar) == "" {
+		t.Skip(verdict.Seen)
+	}
+	return *verdict
+}
+
+// withoutVerdict says why a process has ended, or been ended, without a verdict: by what it has printed on stderr.
+func withoutVerdict(stderr, ended string, inTime bool, doing string, timeout time.Duration) manifest.Verdict {
+	place := place(stderr)
+	switch {
+	case strings.Contains(stderr, "WARNING: DATA RACE"):
+		return manifest.Verdict{Expected: "goroutines share variables only through a lock or a channel", Seen: "a data race" + place,
+			Look: "go test -race -run TestExercise shows both goroutines"}
+	case !inTime:
+		return manifest.Verdict{Expected: doing, Seen: fmt.Sprintf("nothing within %s; the answer still runs%s", timeout, place),
+			Look: "a loop or a wait that nothing ends: does it end with ctx?"}
+	case strings.Contains(stderr, "deadlock: main bubble goroutine has exited but blocked goroutines remain"):
+		return manifest.Verdict{Expected: "every goroutine ends", Seen: "one waits for something that cannot come any more" + place,
+			Look: "a goroutine, or a queue, that nothing stops"}
+	case strings.Contains(stderr, "all goroutines in bubble are blocked"), strings.Contains(stderr, "all goroutines are asleep"):
+		return manifest.Verdict{Expected: doing, Seen: "all goroutines wait, and nothing can wake them" + place,
+			Look: "a wait that nothing ends: a channel, a lock, a queue"}
+	case storeChanged.MatchString(stderr):
+		return manifest.Verdict{Expected: "objects of a store stay as they are", Seen: "an object in the store was changed",
+			Look: "DeepCopy before you change an object that a lister or a handler gave you"}
+	case panicLine.MatchString(stderr) && place != "":
+		return manifest.Verdict{Expected: "an answer without a panic", Seen: panicLine.FindStringSubmatch(stderr)[1] + place,
+			Look: "the line named above"}
+	case panicLine.MatchString(stderr):
+		return manifest.Verdict{Broken: true, Seen: panicLine.FindStringSubmatch(stderr)[1]}
+	default:
+		return manifest.Verdict{Expected: doing, Seen: "the program has ended by itself (" + ended + ")",
+			Look: "os.Exit, log.Fatal and klog.Fatal end the whole program: return an error instead"}
+	}
+}
+
+var (
+	panicLine = regexp.MustCompile(`(?m)^((?:panic|fatal error): .*?)(?: \[recovered.*)?$`)
+	// storeChanged is how client-go's mutation detector ends a program. Its other lines say only that it is switched on.
+	storeChanged = regexp.MustCompile(`(?m)^panic: cache \S+ modified`)
+	// answerFile is a place in an answer: the learner's, or one of those that a grader is tested with.
+	answerFile = regexp.MustCompile(`/exercises/(?:[^/\s]+/(exercise\.go:\d+)|answers/[^/\s]+/((?:solution|others|mistakes)\.go:\d+))`)
+	// logLine is how klog's lines begin. They are for operators, not for the learner.
+	logLine = regexp.MustCompile(`^[IWEF]\d{4} `)
+)
+
+// place is the first line of the answer that a trace names.
+func place(trace string) string {
+	if place := answerFile.FindStringSubmatch(trace); place != nil {
+		return " (" + place[1] + place[2] + ")"
+	}
+	return ""
+}
+
+// leak is the verdict for goroutines that still run.
+func leak(trace string) manifest.Verdict {
+	what := "a goroutine still runs"
+	if function := regexp.MustCompile(`(?m)with (\S+) on top of the stack`).FindStringSubmatch(trace); function != nil {
+		what += ", in " + function[1]
+	}
+	return manifest.Verdict{Expected: "no goroutine is left when the answer has returned and ctx has ended", Seen: what + place(trace),
+		Look: "who ends it, and who waits until it has ended?"}
+}
+
+// output keeps the beginning of what a process prints, and counts the rest.
+type output struct {
+	bytes.Buffer
+	total int
+}
+
+// kept is enough for every trace that is read here.
+const kept = 1 << 18
+
+func (o *output) Write(p []byte) (int, error) {
+	o.total += len(p)
+	o.Buffer.Write(p[:min(len(p), max(0, kept-o.Len()))])
+	return len(p), nil
+}
+
+// printed is what the answer itself has printed: ten lines at most.
+func printed(outputs ...*output) []string {
+	var lines []string
+	var more int
+	for _, o := range outputs {
+		for line := range strings.Lines(o.String()) {
+			line = strings.TrimRight(line, "\r\n")
+			if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "SIGQUIT") || strings.HasPrefix(line, "=====") ||
+				strings.HasPrefix(line, "--- FAIL: TestExercise") {
+				break // a trace follows
+			}
+			switch {
+			case logLine.MatchString(line):
+			case len(lines) < 10:
+				lines = append(lines, line[:min(len(line), 200)])
+			default:
+				more++
+			}
+		}
+		if o.total > o.Len() {
+			lines = append(lines, fmt.Sprintf("... %d bytes in all", o.total))
+		}
+	}
+	if more > 0 {
+		lines = append(lines, fmt.Sprintf("... and %d more lines", more))
+	}
+	return lines
+}

@@ -1,0 +1,232 @@
+package grade
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"runtime"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"example.com/client-go-workbook/internal/exercise/manifest"
+)
+
+// T is what a grader works with: a testing.TB, whose failures are the grader's own, and the calls that judge an answer.
+type T struct {
+	testing.TB
+	// Rand varies what the answer is given, so that no answer can know it: a new seed for each run.
+	Rand *rand.Rand
+
+	g      *grading
+	bubble bool
+}
+
+// grading is what the process of one answer has found out.
+type grading struct {
+	ctx context.Context
+
+	mu       sync.Mutex
+	result   *os.File // JSON, one a line: what is waited for, and the verdict at the end
+	verdict  *manifest.Verdict
+	cleanups []func()
+}
+
+// message is a line of result.
+type message struct {
+	Doing   string            `json:",omitempty"`
+	Verdict *manifest.Verdict `json:",omitempty"`
+}
+
+// Reject ends the grading: what was expected, what was seen, and where to look, each in one line.
+func (t *T) Reject(expected, seen, look string) {
+	t.Helper()
+	t.g.judge(manifest.Verdict{Expected: expected, Seen: seen, Look: look})
+	t.failNow()
+}
+
+// Doing says what is waited for from now on. It is part of the verdict if the time is over before the answer has been graded.
+func (t *T) Doing(format string, args ...any) {
+	t.g.send(message{Doing: fmt.Sprintf(format, args...)})
+}
+
+// Eventually checks until the result is ok. If the time is over it rejects the answer: doing is what was expected.
+func (t *T) Eventually(doing, look string, check func() (ok bool, seen string)) {
+	t.Helper()
+	t.Doing("%s", doing)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		ok, seen := check()
+		if ok {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-t.Context().Done():
+			t.Reject(doing, seen, look)
+		}
+	}
+}
+
+// Bubble calls f in a bubble of testing/synctest, in which time passes at once while all goroutines wait. Context ends, and
+// the cleanups of f's T run, when f has returned. A goroutine that is left an hour later rejects the answer.
+func (t *T) Bubble(f func(*T)) {
+	t.Helper()
+	synctest.Test(t.Testing(), func(inner *testing.T) {
+		others := goleak.IgnoreCurrent()
+		inner.Cleanup(func() { // the last one: it was the first to be registered
+			// A bubble ends only when its goroutines have ended. One that tries again and again would let it last for ever.
+			time.Sleep(time.Hour)
+			if err := goleak.Find(others); err != nil {
+				t.g.judge(leak(err.Error()))
+				t.g.end()
+			}
+		})
+		f(&T{TB: inner, Rand: t.Rand, g: t.g, bubble: true})
+	})
+}
+
+// Testing returns the *testing.T behind t.
+func (t *T) Testing() *testing.T { return t.TB.(*testing.T) }
+
+// Context ends when the time for the answer is over.
+func (t *T) Context() context.Context {
+	if t.bubble {
+		return t.TB.Context() // a context of outside cannot be waited for in a bubble
+	}
+	return t.g.ctx
+}
+
+// Cleanup calls f when the grader has returned, before goroutines that the answer has left behind are looked for.
+func (t *T) Cleanup(f func()) {
+	if t.bubble {
+		t.TB.Cleanup(f)
+		return
+	}
+	t.g.mu.Lock()
+	defer t.g.mu.Unlock()
+	t.g.cleanups = append(t.g.cleanups, f)
+}
+
+// Error, Errorf, Fatal and Fatalf report that the grader itself has failed.
+
+func (t *T) Error(args ...any) { t.g.broken(fmt.Sprint(args...)) }
+
+func (t *T) Errorf(format string, args ...any) { t.g.broken(fmt.Sprintf(format, args...)) }
+
+func (t *T) Fatal(args ...any) {
+	t.g.broken(fmt.Sprint(args...))
+	t.failNow()
+}
+
+func (t *T) Fatalf(format string, args ...any) {
+	t.g.broken(fmt.Sprintf(format, args...))
+	t.failNow()
+}
+
+// Skip and Skipf end the grading where it cannot be done: without a cluster.
+func (t *T) Skip(args ...any) {
+	t.g.judge(manifest.Verdict{Broken: true, Skipped: true, Seen: fmt.Sprint(args...)})
+	t.failNow()
+}
+
+func (t *T) Skipf(format string, args ...any) { t.Skip(fmt.Sprintf(format, args...)) }
+
+// failNow ends the grading. In a bubble it ends the process: the goroutines of a wrong answer need not end, and a bubble
+// would wait for them.
+func (t *T) failNow() {
+	if t.bubble {
+		t.g.end()
+	}
+	t.TB.FailNow()
+}
+
+func (g *grading) broken(seen string) {
+	g.judge(manifest.Verdict{Broken: true, Seen: seen})
+}
+
+// judge keeps the first verdict.
+func (g *grading) judge(verdict manifest.Verdict) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.verdict == nil {
+		g.verdict = &verdict
+	}
+}
+
+func (g *grading) judged() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.verdict != nil
+}
+
+func (g *grading) send(m message) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	_ = json.NewEncoder(g.result).Encode(m) // the other side has gone: then nobody waits for it
+}
+
+// child grades one answer, sends the verdict, and ends the process.
+func (e Exercise[F]) child(t *testing.T, name string) {
+	answer := e.answer(t, name)
+	go func() {
+		// go test was killed, maybe with SIGKILL: nobody else ends this process then, nor what the answer has started.
+		_, _ = io.Copy(io.Discard, os.NewFile(4, "alive"))
+		_ = syscall.Kill(0, syscall.SIGKILL)
+	}()
+	// Without this the runtime prints where each goroutine is, but not one that runs and that it could not stop in a few
+	// milliseconds, on a busy machine.
+	quit := make(chan os.Signal, 1)
+	signal.Notify(quit, syscall.SIGQUIT)
+	go func() {
+		<-quit
+		trace := make([]byte, kept)
+		fmt.Fprintf(os.Stderr, "SIGQUIT: quit\n%s", trace[:runtime.Stack(trace, true)])
+		os.Exit(2)
+	}()
+	ctx, cancel := context.WithTimeout(t.Context(), e.timeout(name))
+	g := &grading{ctx: ctx, result: os.NewFile(3, "result")}
+	seed := rand.Uint64()
+	others := goleak.IgnoreCurrent() // of the testing package
+	t.Run("grade", func(t *testing.T) {
+		defer g.cleanUp()
+		e.Grade(&T{TB: t, Rand: rand.New(rand.NewPCG(seed, seed)), g: g}, answer)
+	})
+	cancel()
+	if !g.judged() && t.Failed() {
+		g.broken("the grader has ended without a verdict")
+	}
+	if !g.judged() {
+		g.send(message{Doing: "all goroutines end"})
+		// client-go keeps an idle connection to the API server for the next client: that is not the answer's.
+		idle := goleak.IgnoreAnyFunction("golang.org/x/net/http2.(*ClientConn).readLoop")
+		if err := goleak.Find(others, idle); err != nil {
+			g.judge(leak(err.Error()))
+		}
+	}
+	g.judge(manifest.Verdict{Passed: true})
+	g.end()
+}
+
+// end sends the verdict and ends the process, before the testing package prints anything.
+func (g *grading) end() {
+	g.send(message{Verdict: g.verdict})
+	os.Exit(0)
+}
+
+func (g *grading) cleanUp() {
+	for len(g.cleanups) > 0 {
+		last := g.cleanups[len(g.cleanups)-1]
+		g.cleanups = g.cleanups[:len(g.cleanups)-1]
+		last()
+	}
+}

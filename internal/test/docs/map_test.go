@@ -1,0 +1,67 @@
+package docs
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestInternalMap compares the map of internal/doc.go with the packages, and with what they import.
+func TestInternalMap(t *testing.T) {
+	const module = "example.com/client-go-workbook/"
+	text, err := os.ReadFile("../../doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var onMap []string
+	for _, entry := range regexp.MustCompile(`(?m)^//\t(\S+)  `).FindAllStringSubmatch(string(text), -1) {
+		onMap = append(onMap, entry[1])
+	}
+
+	list := exec.Command("go", "list", "-json=ImportPath,Imports", "./...")
+	list.Dir = "../../.."
+	output, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var packages []string
+	for decoder := json.NewDecoder(strings.NewReader(string(output))); ; {
+		var p struct {
+			ImportPath string
+			Imports    []string
+		}
+		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		path := strings.TrimPrefix(p.ImportPath, module)
+		name, isInternal := strings.CutPrefix(path, "internal/")
+		exercises := strings.Contains(path, "/exercises/")
+		if isInternal && !exercises {
+			packages = append(packages, name)
+		}
+		machinery := exercises || regexp.MustCompile(`^(internal/exercise/|internal/test/|scripts/exercise$)`).MatchString(path)
+		for _, imported := range p.Imports {
+			imported, ours := strings.CutPrefix(imported, module)
+			switch {
+			case !ours:
+			case isInternal && regexp.MustCompile(`^\d\d-`).MatchString(imported):
+				t.Errorf("%s imports %s, a chapter", path, imported)
+			case !machinery && regexp.MustCompile(`^internal/(exercise|test)/`).MatchString(imported):
+				t.Errorf("%s imports %s, which only tests and exercises do", path, imported)
+			}
+		}
+	}
+	slices.Sort(packages)
+	slices.Sort(onMap)
+	if !slices.Equal(onMap, packages) {
+		t.Errorf("internal/doc.go has\n%q\nbut the packages are\n%q", onMap, packages)
+	}
+}
