@@ -32,14 +32,14 @@ type Controller struct {
 	deployments cache.TypedIndexer[*appsv1.Deployment]
 	consistency *consistency.Store
 	queue       *retryqueue.Queue
+	informers   []cache.SharedInformer
 	hasSynced   []cache.DoneChecker // done when the handlers have seen all objects of the first lists
 	syncHandler func(context.Context, cache.ObjectName) error
 
-	staleBackoff workqueue.TypedRateLimiter[cache.ObjectName]
-	slowRetry    time.Duration // for what a user has to repair elsewhere
-	drainFor     time.Duration
-	reporter     *reporter
-	out          *program.Printer
+	slowRetry time.Duration // for what a user has to repair elsewhere
+	drainFor  time.Duration
+	reporter  *reporter
+	out       *program.Printer
 
 	processing atomic.Int32 // keys that workers hold now
 	syncs      atomic.Int64
@@ -55,37 +55,42 @@ func NewController(
 ) (*Controller, error) {
 	limiter := workqueue.NewTypedWithMaxWaitRateLimiter(workqueue.DefaultTypedControllerRateLimiter[cache.ObjectName](), time.Minute)
 	c := &Controller{
-		clientset:    clientset,
-		configMaps:   configMaps.Lister(),
-		deployments:  deployments.TypedInformer().GetTypedIndexer(),
-		consistency:  consistency.New(),
-		queue:        retryqueue.New(limiter, workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{Name: queueName}),
-		staleBackoff: consistency.NewBackoff(),
-		reporter:     newReporter(recorder, out),
-		out:          out,
+		clientset:   clientset,
+		configMaps:  configMaps.Lister(),
+		deployments: deployments.TypedInformer().GetTypedIndexer(),
+		consistency: consistency.New(),
+		queue:       retryqueue.New(limiter, workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{Name: queueName}),
+		reporter:    newReporter(recorder, out),
+		out:         out,
 	}
 	c.syncHandler = c.reconcile
 	if err := deployments.TypedInformer().AddTypedIndexers(deploymentIndexers); err != nil {
 		return nil, err
 	}
-	configMapHandlers, err := configMaps.TypedInformer().AddTypedEventHandler(configMapHandler(c.queue))
-	if err != nil {
+	if err := addTypedHandler(c, configMaps.TypedInformer(), configMapHandler(c.queue)); err != nil {
 		return nil, err
 	}
-	deploymentHandlers, err := deployments.TypedInformer().AddTypedEventHandler(deploymentHandler(c.queue))
+	return c, addTypedHandler(c, deployments.TypedInformer(), deploymentHandler(c.queue))
+}
+
+// addTypedHandler adds a handler to an informer that the controller needs.
+func addTypedHandler[O cache.Object](
+	c *Controller,
+	informer cache.TypedSharedIndexInformer[O],
+	handler cache.TypedResourceEventHandler[O],
+) error {
+	registration, err := informer.AddTypedEventHandler(handler)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	c.hasSynced = []cache.DoneChecker{configMapHandlers.HasSyncedChecker(), deploymentHandlers.HasSyncedChecker()}
-	return c, nil
+	c.informers = append(c.informers, informer)
+	c.hasSynced = append(c.hasSynced, registration.HasSyncedChecker())
+	return nil
 }
 
 // handleErr decides what becomes of a key after its sync. There is no limit of retries: the desired and the actual
 // state differ until a sync succeeds.
 func (c *Controller) handleErr(_ context.Context, err error, key cache.ObjectName) {
-	if !consistency.IsConflictOrStale(err) {
-		c.staleBackoff.Forget(key)
-	}
 	var terminal *terminalError
 	switch {
 	case err == nil:
@@ -102,8 +107,7 @@ func (c *Controller) handleErr(_ context.Context, err error, key cache.ObjectNam
 	case consistency.IsConflictOrStale(err):
 		// This is no failure, and no success: the count of failures stays as it is. Usually the missing event enqueues the key
 		// first. But it may never come, so the key is also added here.
-		delay := c.staleBackoff.When(key)
-		c.queue.AddAfter(key, delay)
+		delay := c.queue.AddStale(key)
 		if apierrors.IsConflict(err) {
 			c.out.Line("AGAIN", "%s in %s: %v", key, delay, err)
 		}

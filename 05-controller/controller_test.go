@@ -57,8 +57,8 @@ func TestDrainNamesWhatWaits(t *testing.T) {
 		results := map[string]error{
 			"failed":   errors.New("no"),
 			"raced":    consistency.ErrStale,
-			"conflict": &terminalError{configMap: &corev1.ConfigMap{}, reason: "NameConflict", text: "taken", retryAfter: 30 * time.Second},
-			"invalid":  &terminalError{configMap: &corev1.ConfigMap{}, reason: "Invalid", text: "no number"},
+			"conflict": &terminalError{configMap: &corev1.ConfigMap{}, reason: "NameConflict", message: "taken", retryAfter: 30 * time.Second},
+			"invalid":  &terminalError{configMap: &corev1.ConfigMap{}, reason: "Invalid", message: "no number"},
 			"good":     nil,
 		}
 		c.syncHandler = func(_ context.Context, key cache.ObjectName) error { return results[key.Name] }
@@ -88,8 +88,8 @@ func TestWhatBecomesOfErrors(t *testing.T) {
 	conflict := apierrors.NewConflict(appsv1.Resource("deployments"), "db", errors.New("changed"))
 	terminating := apierrors.NewForbidden(appsv1.Resource("deployments"), "db", errors.New("terminating"))
 	terminating.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
-	invalid := &terminalError{configMap: configMap, reason: "Invalid", text: "no"}
-	nameConflict := &terminalError{configMap: configMap, reason: "NameConflict", text: "no", retryAfter: 30 * time.Second}
+	invalid := &terminalError{configMap: configMap, reason: "Invalid", message: "no"}
+	nameConflict := &terminalError{configMap: configMap, reason: "NameConflict", message: "no", retryAfter: 30 * time.Second}
 
 	for name, test := range map[string]struct {
 		errors []error // of the first syncs; the ones after succeed

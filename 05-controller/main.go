@@ -12,10 +12,14 @@ import (
 	"context"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
 
 	"example.com/client-go-workbook/internal/controller/consistency"
@@ -84,14 +88,14 @@ func run(ctx context.Context, config *rest.Config, o options, out *program.Print
 		deploymentFactory.Shutdown()
 	}()
 	configMaps, deployments := configMapFactory.Core().V1().ConfigMaps(), deploymentFactory.Apps().V1().Deployments()
-	if err := handleWatchErrors(out, cancel, configMaps.Informer(), deployments.Informer()); err != nil {
-		return err
-	}
 	controller, err := NewController(clientset, configMaps, deployments, newRecorder(informerCtx, clientset), out)
 	if err != nil {
 		return err
 	}
 	controller.drainFor, controller.slowRetry = o.drainFor, o.slowRetry
+	if err := handleWatchErrors(out, cancel, controller.informers...); err != nil {
+		return err
+	}
 	defer o.server.Start(out, elector.Healthz, controller.hasSynced...)()
 
 	consistency.LogIfDisabled(klog.FromContext(ctx))
@@ -102,4 +106,11 @@ func run(ctx context.Context, config *rest.Config, o options, out *program.Print
 		return err
 	}
 	return deniedCause(ctx)
+}
+
+// newRecorder returns a recorder that writes events in the background, until ctx ends.
+func newRecorder(ctx context.Context, clientset kubernetes.Interface) record.EventRecorder {
+	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
+	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: clientset.CoreV1().Events("")})
+	return broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: fieldManager})
 }

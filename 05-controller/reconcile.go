@@ -39,7 +39,7 @@ func (c *Controller) reconcile(ctx context.Context, key cache.ObjectName) error 
 	}
 	db, err := parse(configMap)
 	if err != nil {
-		return &terminalError{configMap: configMap, reason: "Invalid", text: err.Error()}
+		return &terminalError{configMap: configMap, reason: "Invalid", message: err.Error()}
 	}
 	if err := c.applyDeployment(ctx, configMap, db); err != nil {
 		return err
@@ -65,19 +65,19 @@ func (c *Controller) applyDeployment(ctx context.Context, configMap *corev1.Conf
 	}
 	if !ours || !metav1.IsControlledBy(existing, configMap) {
 		return &terminalError{configMap: configMap, reason: "NameConflict", retryAfter: c.slowRetry,
-			text: fmt.Sprintf("Deployment %q exists and is not this ConfigMap's: "+
+			message: fmt.Sprintf("Deployment %q exists and is not this ConfigMap's: "+
 				"delete it, or ask for another deploymentName", existing.Name)}
 	}
 	if existing.DeletionTimestamp != nil {
-		return nil // the event of its end enqueues the ConfigMap again
+		return nil // its deletion event enqueues the ConfigMap again
 	}
 	// The fields that the server has recorded as applied by us, with their values now. A field that somebody else has
 	// changed is no longer one of them, and what others have added never was.
-	applied, err := appsv1ac.ExtractDeployment(existing, fieldManager)
+	owned, err := appsv1ac.ExtractDeployment(existing, fieldManager)
 	if err != nil {
 		return err
 	}
-	if apiequality.Semantic.DeepEqual(applied, desired) {
+	if apiequality.Semantic.DeepEqual(owned, desired) {
 		return nil
 	}
 	// For that object, as it was read. If it is gone or has changed meanwhile, this is a conflict. Otherwise the apply

@@ -1,5 +1,5 @@
 // apply.go: server-side apply of one child, which sends nothing if nothing differs.
-// Before: children.go. Next: ownership.go.
+// Before: database/database.go. Next: ownership.go.
 
 package main
 
@@ -40,7 +40,7 @@ func (k typedKind[O, A]) apply(ctx context.Context, d *dbv1alpha1.DatabaseManage
 	if !exists {
 		// The first children of a new DatabaseManager have it as their owner. If it is gone already, the garbage collector
 		// deletes them. Children without an owner, or that are gone again: ask the server first.
-		isFirst := d.Status.ObservedGeneration == 0 && k.controller.staleBackoff.NumRequeues(cache.MetaObjectToName(d)) == 0
+		isFirst := d.Status.ObservedGeneration == 0 && k.controller.queue.NumStale(cache.MetaObjectToName(d)) == 0
 		if !isFirst || len(database.OwnerReferences(d)) == 0 {
 			if err := ask(); err != nil {
 				return nil, err
@@ -81,7 +81,7 @@ func (k typedKind[O, A]) apply(ctx context.Context, d *dbv1alpha1.DatabaseManage
 	if err != nil {
 		return existing, fmt.Errorf("updating %s %s: %w", k.kind, name, err)
 	}
-	return applied, k.wrote(d, applied, "APPLIED")
+	return applied, k.wrote(d, applied, "UPDATED")
 }
 
 // applyOptions takes back the fields that others have changed.

@@ -1,5 +1,5 @@
 // children.go: which children a DatabaseManager has, what is common to all kinds, and what differs from one to the next.
-// Before: reconcile.go. Next: apply.go.
+// Before: reconcile.go. Next: database/database.go.
 
 package main
 

@@ -44,10 +44,9 @@ type Controller struct {
 	hasSynced        []cache.DoneChecker // done when the handlers have seen all objects of the first lists
 	syncHandler      func(context.Context, cache.ObjectName) error
 
-	staleBackoff workqueue.TypedRateLimiter[cache.ObjectName]
-	drainFor     time.Duration
-	recorder     record.EventRecorder
-	out          *program.Printer
+	drainFor time.Duration
+	recorder record.EventRecorder
+	out      *program.Printer
 
 	processing atomic.Int32 // keys that workers hold now
 	syncs      atomic.Int64
@@ -71,7 +70,6 @@ func NewController(
 		deploymentLister: childFactory.Apps().V1().Deployments().Lister(),
 		consistency:      consistency.New(),
 		queue:            retryqueue.New(limiter, workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{Name: queueName}),
-		staleBackoff:     consistency.NewBackoff(),
 		recorder:         recorder,
 		out:              out,
 	}
@@ -115,9 +113,6 @@ func addTypedHandler[O cache.Object](
 // handleErr decides what becomes of a key after its sync. There is no limit of retries: the desired and the actual
 // state differ until a sync succeeds.
 func (c *Controller) handleErr(_ context.Context, err error, key cache.ObjectName) {
-	if !consistency.IsConflictOrStale(err) {
-		c.staleBackoff.Forget(key)
-	}
 	switch {
 	case err == nil:
 		c.queue.Forget(key)
@@ -128,8 +123,7 @@ func (c *Controller) handleErr(_ context.Context, err error, key cache.ObjectNam
 	case consistency.IsConflictOrStale(err):
 		// This is no failure, and no success: the count of failures stays as it is. Usually the missing event enqueues the key
 		// first. But it may never come, so the key is also added here.
-		delay := c.staleBackoff.When(key)
-		c.queue.AddAfter(key, delay)
+		delay := c.queue.AddStale(key)
 		if apierrors.IsConflict(err) || errors.Is(err, consistency.ErrWatchStalled) {
 			c.out.Line("AGAIN", "%s in %s: %v", key, delay, err)
 		}

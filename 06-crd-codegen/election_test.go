@@ -53,10 +53,10 @@ func TestEarlierLeaderWritesNothingAfterTheNext(t *testing.T) {
 					_, _ = e.databases.Patch(changing, name, types.MergePatchType, patch, metav1.PatchOptions{})
 				}
 			})
-			testkit.Await(t, "writes of the first", func() bool { return len(first.Out.Lines("APPLIED")) > 10 })
+			testkit.Await(t, "writes of the first", func() bool { return len(first.Out.Lines("UPDATED")) > 10 })
 
 			first.Signal(t, test.stop)
-			testkit.Await(t, "writes of the second", func() bool { return len(second.Out.Lines("APPLIED")) > 10 })
+			testkit.Await(t, "writes of the second", func() bool { return len(second.Out.Lines("UPDATED")) > 10 })
 			if test.again != 0 {
 				first.Signal(t, test.again)
 			}

@@ -2,169 +2,189 @@ package main
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
-	"io"
-	"math/rand/v2"
 	"net"
-	"net/http"
-	"os"
-	"os/exec"
-	"os/signal"
-	"strconv"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 
-	"example.com/client-go-workbook/internal/controller/election"
-	"example.com/client-go-workbook/internal/netfault"
-	"example.com/client-go-workbook/internal/program"
+	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
+	"example.com/client-go-workbook/internal/controller/rollout"
+	"example.com/client-go-workbook/internal/test/testcluster"
 	"example.com/client-go-workbook/internal/test/testkit"
 )
 
-// Some tests run the controller as a process of its own, to kill it. That process is the test binary, with these variables
-// in its environment.
-const (
-	namespaceVar  = "WORKBOOK_TEST_NAMESPACE"
-	kubeconfigVar = "WORKBOOK_TEST_KUBECONFIG"
-	killAfterVar  = "WORKBOOK_TEST_KILL_AFTER" // so many writes
-	leaderVar     = "WORKBOOK_TEST_LEADER_ELECT"
-	leaseVar      = "WORKBOOK_TEST_LEASE"  // its duration
-	cutVar        = "WORKBOOK_TEST_CUT"    // the time between two cuts of all connections
-	listenVar     = "WORKBOOK_TEST_LISTEN" // the address of /metrics
-	writesVar     = "WORKBOOK_TEST_WRITES" // a file that gets a line for each write
-	lostVar       = "WORKBOOK_TEST_LOST"   // the share of the writes whose answer is lost
-)
-
-func TestMain(m *testing.M) {
-	testkit.Main(main)
-	if os.Getenv(namespaceVar) != "" {
-		if err := runController(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
-	}
-	// The second handler sleeps if the last error was less than a millisecond ago. After an error in a test with today's
-	// clock, that is 26 years for one in a synctest bubble, which begins in the year 2000.
-	utilruntime.ErrorHandlers = utilruntime.ErrorHandlers[:1]
-	code := m.Run()
-	if err := lackedPermissions(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
+// runProgram runs the chapter's program, and returns its exit code and the last line of stderr.
+func runProgram(t *testing.T, args ...string) (int, string) {
+	t.Helper()
+	_, stderr, code := testkit.Run(t, testkit.Program(t, args...))
+	lines := strings.Split(strings.TrimSpace(stderr), "\n")
+	return code, lines[len(lines)-1]
 }
 
-// startProcess starts a controller for the namespace in a process of its own.
-func (e *env) startProcess(kubeconfig string, variables ...string) *testkit.Process {
-	e.Helper()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), append(variables, namespaceVar+"="+e.namespace, kubeconfigVar+"="+kubeconfig)...)
-	return testkit.Start(e, cmd)
-}
-
-// leads reports whether a process has become the leader.
-func leads(p *testkit.Process) bool { return strings.Contains(p.Out.String(), "this process") }
-
-func runController() error {
-	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv(kubeconfigVar))
+func TestWrongFlagsEndWithOneLine(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return err
+		t.Fatal(err)
 	}
-	config.QPS = -1
-	o := options{
-		namespace: os.Getenv(namespaceVar), workers: 2, drainFor: time.Second,
-		election: election.Options{Enabled: os.Getenv(leaderVar) != "", LeaseDuration: 10 * time.Second}, // long enough for a busy machine
+	defer listener.Close()
+	for name, test := range map[string]struct {
+		args []string
+		want string
+	}{
+		"no workers":                  {[]string{"--workers=0"}, "1 or more"},
+		"workers as text":             {[]string{"--workers=two"}, "1 or more"},
+		"port in use":                 {[]string{"--listen=" + listener.Addr().String()}, "address already in use"},
+		"an argument":                 {[]string{"example-mysql"}, `unknown argument "example-mysql"`},
+		"a lease of no whole seconds": {[]string{"--leader-elect", "--lease-duration=1900ms"}, "whole seconds, from 1s to 1h"},
+		"a lease that is too short":   {[]string{"--lease-duration=0s"}, "whole seconds, from 1s to 1h"},
+		"a bad duration":              {[]string{"--resync=1"}, "missing unit"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, line := runProgram(t, test.args...)
+			if code != 2 || !strings.Contains(line, test.want) {
+				t.Errorf("exit code %d, %q, want 2 and %q", code, line, test.want)
+			}
+		})
 	}
-	if lease, err := time.ParseDuration(os.Getenv(leaseVar)); err == nil {
-		o.election.LeaseDuration = lease
-	}
-	if o.election.Enabled {
-		config = printWrites(config)
-	}
-	if writes, err := strconv.Atoi(os.Getenv(killAfterVar)); err == nil {
-		config = killAfter(config, int64(writes))
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
-	defer stop()
-	if every, err := time.ParseDuration(os.Getenv(cutVar)); err == nil {
-		cuts := netfault.Cutter{After: every, For: 500 * time.Millisecond, Times: 1 << 30}
-		config.Dial = cuts.Dial
-		go cuts.Run(ctx, io.Discard)
-	}
-	if name := os.Getenv(writesVar); name != "" {
-		file, err := os.Create(name)
-		if err != nil {
-			return err
-		}
-		defer file.Close()
-		config = keepWrites(file, config)
-	}
-	if share, err := strconv.ParseFloat(os.Getenv(lostVar), 64); err == nil {
-		config = loseAnswers(config, share)
-	}
-	if address := os.Getenv(listenVar); address != "" {
-		if o.server.Listener, err = net.Listen("tcp", address); err != nil {
-			return err
-		}
-	}
-	return run(ctx, config, o, program.NewPrinter(os.Stdout))
 }
 
-// printWrites prints a line with the time for each write that is sent. From SIGUSR1 on, requests for the Lease hang.
-func printWrites(config *rest.Config) *rest.Config {
-	hold := make(chan os.Signal, 1)
-	signal.Notify(hold, syscall.SIGUSR1)
-	var held atomic.Bool
-	go func() {
-		<-hold
-		held.Store(true)
-	}()
-	return testkit.Intercept(config, func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
-		lease := strings.Contains(request.URL.Path, "/leases")
-		if lease && held.Load() {
-			<-request.Context().Done()
-			return nil, request.Context().Err()
-		}
-		if !lease && request.Method != http.MethodGet {
-			fmt.Printf("WRITE %d %s %s\n", time.Now().UnixNano(), request.Method, request.URL.Path)
-		}
-		return next.RoundTrip(request)
-	})
+// TestPasswordIsNotLogged runs the program with the most that client-go can log.
+func TestPasswordIsNotLogged(t *testing.T) {
+	t.Parallel()
+	for _, watchList := range []string{"true", "false"} { // without streaming lists, one answer contains all Secrets
+		t.Run("WatchListClient="+watchList, func(t *testing.T) {
+			t.Parallel()
+			e := newEnv(t)
+			e.create("first")
+			cmd := testkit.Program(t, "--kubeconfig="+e.kubeconfig(), "--namespace="+e.namespace, "-v=10", "--leader-elect")
+			cmd.Env = append(cmd.Env, "KUBE_FEATURE_WatchListClient="+watchList)
+			p := testkit.Start(t, cmd)
+			e.untilReady("first", rollout.ReasonReplicasReady)
+			e.patch("first", `{"spec": {"deletionPolicy": "Retain"}}`)
+			until(e, "the Secret is written again", get(e.secrets.Get, "db-root"), func(s *corev1.Secret) bool {
+				return len(s.OwnerReferences) == 0
+			})
+			e.delete("first")
+			untilGone(e, "the DatabaseManager", e.databases.Get, "first")
+			p.Signal(t, syscall.SIGTERM)
+			p.Exit(t)
+			password := e.secret("db-root").Data["password"]
+			log := p.Out.String() + p.Err.String()
+			for _, secret := range []string{string(password), base64.StdEncoding.EncodeToString(password)} {
+				if n := strings.Count(log, secret); n > 0 {
+					t.Errorf("the password is in the log %d times", n)
+				}
+			}
+			if !strings.Contains(log, "/secrets/db-root") {
+				t.Errorf("the requests are not in the log: %d bytes", len(log))
+			}
+		})
+	}
 }
 
-// loseAnswers has the answers to a share of the writes lost, after the server has done them. Not those about the Lease and events.
-func loseAnswers(config *rest.Config, share float64) *rest.Config {
-	return testkit.Intercept(config, func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
-		response, err := next.RoundTrip(request)
-		other := strings.Contains(request.URL.Path, "/leases") || strings.Contains(request.URL.Path, "/events")
-		if err != nil || other || request.Method == http.MethodGet || rand.Float64() >= share {
-			return response, err
-		}
-		response.Body.Close()
-		if rand.IntN(3) == 0 {
-			return nil, syscall.ECONNRESET
-		}
-		code := []int{http.StatusInternalServerError, http.StatusGatewayTimeout}[rand.IntN(2)]
-		return &http.Response{StatusCode: code, Body: http.NoBody, Request: request}, nil
-	})
+// TestConvergesWithoutAFeatureOfClientGo switches features off as a user does. A store then gets its objects in another way,
+// or does not know its resourceVersion.
+func TestConvergesWithoutAFeatureOfClientGo(t *testing.T) {
+	t.Parallel()
+	for feature, line := range map[string]string{
+		"WatchListClient": "Starting DatabaseManager controller",
+		"AtomicFIFO":      "The feature gate AtomicFIFO is off",
+	} {
+		t.Run(feature, func(t *testing.T) {
+			t.Parallel()
+			e := newEnv(t)
+			cmd := testkit.Program(t, "--kubeconfig="+e.kubeconfig(), "--namespace="+e.namespace)
+			cmd.Env = append(cmd.Env, "KUBE_FEATURE_"+feature+"=false")
+			p := testkit.Start(t, cmd)
+			const databases = 20
+			for i := range databases {
+				e.create(fmt.Sprintf("db-%d", i), func(s *dbv1alpha1.DatabaseManagerSpec) {
+					s.DeploymentName, s.Replicas = fmt.Sprintf("db-%d", i), new(int32(0))
+				})
+			}
+			for _, patch := range []string{`{"spec": {"replicas": 1, "version": "8.4.5"}}`, `{"spec": {"replicas": 0}}`} {
+				for i := range databases {
+					e.patch(fmt.Sprintf("db-%d", i), patch)
+				}
+			}
+			for i := range databases {
+				e.untilReady(fmt.Sprintf("db-%d", i), rollout.ReasonScaledToZero)
+			}
+			writes := func() int { return len(p.Out.Lines("CREATED", "UPDATED", "STATUS")) }
+			// A database is ready before its controller has seen the last of Kubernetes' own writes.
+			var before int
+			testkit.Await(t, "5 seconds without a write", func() bool {
+				before = writes()
+				time.Sleep(5 * time.Second) // the span in which the writes are counted
+				return writes() == before
+			})
+			// Three children, up to three changes of the Deployment, and some statuses for each.
+			t.Logf("%d writes for %d DatabaseManagers", before, databases)
+			if before > 20*databases {
+				t.Errorf("%d writes for %d DatabaseManagers", before, databases)
+			}
+			if !strings.Contains(p.Err.String(), line) {
+				t.Errorf("the log does not contain %q:\n%s", line, &p.Err)
+			}
+			p.Signal(t, syscall.SIGTERM)
+			if code := p.Exit(t); code != 0 {
+				t.Errorf("exit code %d", code)
+			}
+		})
+	}
 }
 
-// killAfter kills the process with SIGKILL when the server has answered so many writes.
-func killAfter(config *rest.Config, limit int64) *rest.Config {
-	var writes atomic.Int64
-	return testkit.Intercept(config, func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
-		response, err := next.RoundTrip(request)
-		if request.Method != http.MethodGet && !strings.HasSuffix(request.URL.Path, "/events") && writes.Add(1) == limit {
-			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-			select {}
-		}
-		return response, err
-	})
+func TestUnknownNamespaceEndsWithOneLine(t *testing.T) {
+	code, line := runProgram(t, "--kubeconfig="+testcluster.Kubeconfig(t), "--namespace=no-such")
+	if code != 2 || !strings.Contains(line, `there is no namespace "no-such"`) {
+		t.Errorf("exit code %d, %q", code, line)
+	}
 }
+
+// TestCRDIsMissingInstalledDeletedAndInstalledAgain has a cluster of its own. A CRD is only gone when its last object is, so
+// this also waits until the running controller has removed its finalizer.
+func TestCRDIsMissingInstalledDeletedAndInstalledAgain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a cluster of its own")
+	}
+	t.Parallel()
+	cluster := testcluster.Start(t)
+	code, line := runProgram(t, "--kubeconfig="+cluster.Kubeconfig())
+	if code != 2 || !strings.Contains(line, "install the CRD with `scripts/kubectl apply -f 06-crd-codegen/crd`") {
+		t.Errorf("without the CRD: exit code %d, %q", code, line)
+	}
+	config := cluster.Config()
+	e := newEnvOn(t, config)
+	_, stop := e.run(config)
+
+	e.create("kept", func(spec *dbv1alpha1.DatabaseManagerSpec) { spec.DeletionPolicy = dbv1alpha1.DeletionPolicyRetain })
+	e.untilReady("kept", rollout.ReasonReplicasReady)
+	secret := e.secret("db-root").UID
+	definitions := dynamic.NewForConfigOrDie(config).Resource(apiextensions)
+	if err := definitions.Delete(t.Context(), "databasemanagers.coolops.cn", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	until(e, "the CRD is gone", func(ctx context.Context) (error, error) {
+		_, err := definitions.Get(ctx, "databasemanagers.coolops.cn", metav1.GetOptions{})
+		return err, nil
+	}, apierrors.IsNotFound)
+	if now := e.secret("db-root"); now.UID != secret || now.DeletionTimestamp != nil {
+		t.Errorf("the retained Secret is another or on its way out: %+v", now.ObjectMeta)
+	}
+
+	testcluster.InstallDatabaseManagers(t, config)
+	e.create("again", func(spec *dbv1alpha1.DatabaseManagerSpec) { spec.DeploymentName = "again" })
+	e.untilReady("again", rollout.ReasonReplicasReady)
+	stop()
+}
+
+var apiextensions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}

@@ -55,6 +55,8 @@ func (c *Controller) processNextItem(ctx context.Context) bool {
 	c.processing.Add(1)
 	defer c.processing.Add(-1)
 	c.syncs.Add(1)
+	// What client-go logs of this sync's requests (-v 6) then names the key.
+	ctx = klog.NewContext(ctx, klog.LoggerWithValues(klog.FromContext(ctx), "key", key))
 	err := c.syncHandler(ctx, key)
 	c.handleErr(ctx, err, key)
 	return true

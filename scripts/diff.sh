@@ -9,12 +9,12 @@ after=$(chapter_folder "${1-}") || no_chapter "${1-}"
 before=$(chapter_folder "$((10#$1 - 1))") || misuse "Chapter $1 is the first: there is nothing to compare it with."
 cd "$root" || exit 1
 
-# files FOLDER: those of a chapter, relative to its folder: main.go, those that its comment names, and the others.
+# files FOLDER: those of a chapter, relative to its folder: those that the comment of main.go names, and the others.
 files() {
 	(
 		cd "$1" || exit
+		sed -n -e '/^package/q' -e '/Read in this order:/,$p' main.go | grep -o '[a-z0-9_/]*\.go'
 		echo main.go
-		sed -n -e '/^package/q' -e '/Read in this order:/,$p' main.go | grep -o '[a-z_]*\.go'
 		find . -name '*.go' ! -name '*_test.go' ! -path './exercises/*' | LC_ALL=C sort | cut -c3-
 	) | awk '!seen[$0]++' | while IFS= read -r file; do
 		[ -f "$1/$file" ] && ! grep -q '^// Code generated .* DO NOT EDIT' "$1/$file" && echo "$file"
@@ -24,17 +24,32 @@ files() {
 all=$({
 	files "$after"
 	files "$before"
-} | awk '!seen[$0]++')
+} | awk '!seen[$0]++' | tr '\n' ' ')
+
+# old FILE: where the chapter before has the file, or none. It may have moved into a package of its own.
+old() {
+	for old in "$before/$1" "$before/${1##*/}"; do
+		[ ! -f "$old" ] || return 0
+	done
+	old=/dev/null
+}
+
+# moved FILE: whether the chapter has a file of the chapter before in a package of its own.
+moved() {
+	case " $all " in *"/$1 "*) return 0 ;; esac
+	return 1
+}
 
 # show COLOR: the diff, as git prints it with that colour.
 show() {
 	local file old
 	for file in $all; do
-		if [ ! -f "$before/$file" ]; then
+		old "$file"
+		if [ ! -f "$after/$file" ]; then
+			moved "$file" || echo "gone:    $before/$file"
+		elif [ "$old" = /dev/null ]; then
 			echo "new:     $after/$file"
-		elif [ ! -f "$after/$file" ]; then
-			echo "gone:    $before/$file"
-		elif cmp -s "$before/$file" "$after/$file"; then
+		elif cmp -s "$old" "$after/$file"; then
 			echo "same:    $after/$file"
 		else
 			echo "changed: $after/$file"
@@ -42,8 +57,7 @@ show() {
 	done
 	for file in $all; do
 		[ -f "$after/$file" ] || continue # what is gone is in the chapter before
-		old=$before/$file
-		[ -f "$old" ] || old=/dev/null
+		old "$file"
 		git --no-pager diff --no-index --no-prefix --color="$1" "$old" "$after/$file"
 	done
 }

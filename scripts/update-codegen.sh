@@ -39,7 +39,7 @@ kube::codegen::gen_register --boilerplate "$work/header" "$types"
 # The report is about rules that Kubernetes' own types break.
 kube::codegen::gen_openapi --boilerplate "$work/header" --output-dir "$generated/openapi" --output-pkg "$module/openapi" \
 	--report-filename "$work/violations" --update-report "$types"
-go run ./06-crd-codegen/pkg/openapi >"$work/schema.json"
+go run ./scripts/openapi >"$work/schema.json"
 
 # Clients, apply configurations, listers and informers.
 kube::codegen::gen_client --boilerplate "$work/header" --output-dir "$generated" --output-pkg "$module" \

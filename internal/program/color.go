@@ -19,7 +19,7 @@ const (
 
 var colors = map[string]string{
 	"ADDED": green, "ADD": green, "add": green, "CREATED": green,
-	"MODIFIED": yellow, "UPDATE": yellow, "update": yellow, "UPDATED": yellow, "APPLIED": yellow, "ADOPTED": yellow, "RELEASED": yellow,
+	"MODIFIED": yellow, "UPDATE": yellow, "update": yellow, "UPDATED": yellow, "ADOPTED": yellow, "RELEASED": yellow,
 	"DELETED": red, "DELETE": red, "delete": red, "REMOVED": red,
 	"RETRY": magenta, "EXPIRED": magenta, "MISSED": magenta, "UNREADABLE": magenta, "DROPPED": magenta, "STUCK": magenta,
 }

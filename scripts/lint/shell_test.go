@@ -27,7 +27,7 @@ func check(t *testing.T, look func(*shell)) (complaints []string) {
 func TestWhatIsNotTheSameEverywhere(t *testing.T) {
 	for _, line := range []string{
 		"curl -s http://127.0.0.1", "timeout 5 make", "setsid make", "flock f make", "ps -A", "ls | wc -l", "stat -c %s f", "tac x",
-		"readlink -f x", "realpath x", "exec nice make",
+		"readlink -f x", "realpath x", "exec watch make",
 		"env A=b tac f", "xargs -n 1 tac", "find . -exec stat {} +", "bash -c 'tac f'",
 		"trap 'tac f' EXIT", "command -v jq", "$(tac f)", "f() { tac f; }", "while tac f; do :; done", "/usr/bin/tac f",
 

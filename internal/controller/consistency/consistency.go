@@ -19,7 +19,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/client-go/features"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 )
 
@@ -42,12 +41,6 @@ const StalledAfter = 30 * time.Second
 // IsConflictOrStale reports whether an error means that another client was faster, or that a store is not up to date. That is
 // no failure: a later sync reads the newer state.
 func IsConflictOrStale(err error) bool { return apierrors.IsConflict(err) || errors.Is(err, ErrStale) }
-
-// NewBackoff returns how long a key waits after a race: 50 ms, 100 ms, and so on up to 10 s. It is not the queue's rate
-// limiter, because that one allows few retries a second, and after a burst of writes all keys meet a stale store.
-func NewBackoff() workqueue.TypedRateLimiter[cache.ObjectName] {
-	return workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](50*time.Millisecond, 10*time.Second)
-}
 
 // Store remembers what a controller has written for each owner, until the informers' stores have it, too. An owner is the
 // object whose key is in the queue: no two workers use the same one at the same time.

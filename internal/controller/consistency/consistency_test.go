@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -96,18 +95,6 @@ func TestIsConflictOrStale(t *testing.T) {
 		if got := IsConflictOrStale(test.err); got != test.race {
 			t.Errorf("IsConflictOrStale(%v) = %t", test.err, got)
 		}
-	}
-}
-
-// TestBackoff shows that a key that goes on meeting a stale store is tried at least every 10 seconds.
-func TestBackoff(t *testing.T) {
-	backoff := NewBackoff()
-	var total time.Duration
-	for range 100 {
-		total += backoff.When(orders)
-	}
-	if first := backoff.When(billing); first != 50*time.Millisecond || backoff.When(orders) != 10*time.Second || total < 15*time.Minute {
-		t.Errorf("the first delay is %s, the 100 first ones are %s", first, total)
 	}
 }
 

@@ -1,4 +1,4 @@
-// Package retryqueue has client-go's workqueue with one thing more: it knows which keys wait for a retry, and how long.
+// Package retryqueue has client-go's workqueue, which here also knows the keys that wait for a retry, and has a second delay.
 //
 // Client-go's queue counts only the keys that are ready. Those that wait are in a heap that nobody can list, and a key that
 // is added with a delay while the queue shuts down is discarded without a word.
@@ -19,6 +19,7 @@ import (
 type Queue struct {
 	workqueue.TypedRateLimitingInterface[cache.ObjectName]
 	limiter workqueue.TypedRateLimiter[cache.ObjectName]
+	stale   workqueue.TypedRateLimiter[cache.ObjectName] // see AddStale
 
 	mu     sync.Mutex
 	delays map[cache.ObjectName]time.Duration // of the keys that wait for a retry
@@ -29,12 +30,34 @@ func New(limiter workqueue.TypedRateLimiter[cache.ObjectName], config workqueue.
 	return &Queue{
 		TypedRateLimitingInterface: workqueue.NewTypedRateLimitingQueueWithConfig(limiter, config),
 		limiter:                    limiter,
+		stale:                      workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](50*time.Millisecond, 10*time.Second),
 		delays:                     map[cache.ObjectName]time.Duration{},
 	}
 }
 
 // AddRateLimited adds a key after the delay that the limiter returns for it.
-func (q *Queue) AddRateLimited(key cache.ObjectName) { q.AddAfter(key, q.limiter.When(key)) }
+func (q *Queue) AddRateLimited(key cache.ObjectName) {
+	q.stale.Forget(key)
+	q.AddAfter(key, q.limiter.When(key))
+}
+
+// AddStale adds a key whose sync has read an old state: after 50 ms, the next time after 100 ms, and so on up to 10 s. It
+// returns the delay. NumRequeues stays as it is. The limiter is not asked, because that one allows few retries a second, and
+// after a burst of writes all keys meet a stale store.
+func (q *Queue) AddStale(key cache.ObjectName) time.Duration {
+	delay := q.stale.When(key)
+	q.AddAfter(key, delay)
+	return delay
+}
+
+// NumStale returns how many times in a row AddStale was called for a key.
+func (q *Queue) NumStale(key cache.ObjectName) int { return q.stale.NumRequeues(key) }
+
+// Forget lets the delays of a key begin again.
+func (q *Queue) Forget(key cache.ObjectName) {
+	q.stale.Forget(key)
+	q.TypedRateLimitingInterface.Forget(key)
+}
 
 // AddAfter adds a key after a delay. The key waits for a retry until Get returns it, which is earlier if it is added again.
 // While the queue shuts down, the key only joins those that wait.

@@ -107,3 +107,34 @@ func TestDelays(t *testing.T) {
 		}
 	})
 }
+
+// TestAddStale shows that a key that goes on meeting a stale store is tried at least every 10 seconds, and that this is no failure.
+func TestAddStale(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue()
+		defer q.ShutDown()
+		var total time.Duration
+		for range 100 {
+			delay := q.AddStale(a)
+			total += delay
+			time.Sleep(delay)
+			q.Get()
+			q.Done(a)
+		}
+		if first := q.AddStale(b); first != 50*time.Millisecond || q.AddStale(a) != 10*time.Second || total < 15*time.Minute {
+			t.Errorf("the first delay is %s, the 100 first ones are %s", first, total)
+		}
+		if q.NumRequeues(a) != 0 || q.NumStale(a) != 101 {
+			t.Errorf("%d failures and %d stale reads, want 0 and 101", q.NumRequeues(a), q.NumStale(a))
+		}
+		q.AddRateLimited(a)
+		if q.NumRequeues(a) != 1 || q.NumStale(a) != 0 {
+			t.Errorf("after a failure: %d failures and %d stale reads, want 1 and 0", q.NumRequeues(a), q.NumStale(a))
+		}
+		q.AddStale(a)
+		q.Forget(a)
+		if q.NumRequeues(a) != 0 || q.NumStale(a) != 0 {
+			t.Errorf("after Forget: %d failures and %d stale reads, want 0 and 0", q.NumRequeues(a), q.NumStale(a))
+		}
+	})
+}

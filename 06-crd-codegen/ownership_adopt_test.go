@@ -76,7 +76,7 @@ func TestAdoption(t *testing.T) {
 	}
 	// They are as the first has left them, so not even a write was needed.
 	if e.secret("db-root").ResourceVersion != secret.ResourceVersion || e.service("db").ResourceVersion != service.ResourceVersion ||
-		e.deployment("db").Generation != deployment.Generation || len(output.Lines("APPLIED")) > 0 {
+		e.deployment("db").Generation != deployment.Generation || len(output.Lines("UPDATED")) > 0 {
 		t.Errorf("the adoption has written to the children:\n%s", output)
 	}
 
@@ -206,7 +206,7 @@ func TestAdoptionThatIsRefused(t *testing.T) {
 			}
 			e.delete("second")
 			untilGone(e, "the second", e.databases.Get, "second")
-			if len(output.Lines("CREATED")) != 3 || len(output.Lines("APPLIED")) > 0 ||
+			if len(output.Lines("CREATED")) != 3 || len(output.Lines("UPDATED")) > 0 ||
 				e.deployment("db").Generation != deployment.Generation ||
 				e.secret("db-root").ResourceVersion != secret.ResourceVersion ||
 				e.service("db").ResourceVersion != service.ResourceVersion {

@@ -161,7 +161,7 @@ func TestCreationThatIsCollectedBacksOff(t *testing.T) {
 				created++
 			}
 		}
-		return c.staleBackoff.NumRequeues(cache.NewObjectName(e.namespace, "db")) >= 5 || created > 10
+		return c.queue.NumStale(cache.NewObjectName(e.namespace, "db")) >= 5 || created > 10
 	})
 	if created > 2 {
 		t.Errorf("the Secret was created %d times", created)
