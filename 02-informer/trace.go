@@ -24,7 +24,8 @@ func trace(factory informers.SharedInformerFactory, clientset kubernetes.Interfa
 	tracer := &informertrace.Tracer{Out: out, Transform: stripManagedFields, Tweak: selectObjects}
 	deployments, pods := clientset.AppsV1().Deployments(s.namespace), clientset.CoreV1().Pods(s.namespace)
 	return errors.Join(
-		informertrace.Trace(tracer, factory, clientset, &appsv1.Deployment{}, appsv1.SchemeGroupVersion.WithResource("deployments"), deployments),
+		informertrace.Trace(tracer, factory, clientset, &appsv1.Deployment{},
+			appsv1.SchemeGroupVersion.WithResource("deployments"), deployments),
 		informertrace.Trace(tracer, factory, clientset, &corev1.Pod{}, corev1.SchemeGroupVersion.WithResource("pods"), pods),
 	)
 }

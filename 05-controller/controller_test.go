@@ -57,7 +57,7 @@ func TestDrainNamesWhatWaits(t *testing.T) {
 		results := map[string]error{
 			"failed":   errors.New("no"),
 			"raced":    consistency.ErrStale,
-			"conflict": &terminalError{configMap: &corev1.ConfigMap{}, reason: "NameConflict", message: "taken", retryAfter: 30 * time.Second},
+			"conflict": &terminalError{configMap: &corev1.ConfigMap{}, reason: "NameConflict", message: "taken", retryAfter: time.Minute},
 			"invalid":  &terminalError{configMap: &corev1.ConfigMap{}, reason: "Invalid", message: "no number"},
 			"good":     nil,
 		}

@@ -33,13 +33,15 @@ func TestJoinOrdersByWhatIsWorse(t *testing.T) {
 		reported bool
 		reason   string
 	}{
-		"one":                        {[]error{invalid}, invalid, false, false, true, "Invalid"},
-		"two, in order":              {[]error{nil, invalid, taken}, invalid, false, false, true, "NameConflict"},
-		"a race, last":               {[]error{invalid, conflict}, conflict, false, true, false, "Conflict"},
-		"an old store, last":         {[]error{taken, consistency.ErrStale}, consistency.ErrStale, true, true, false, "NameConflict"},
-		"an owner reference, last":   {[]error{errBroken, unowned}, unowned, true, false, true, "Invalid"},
-		"a race about a reference":   {[]error{unowned, Unowned{Err: conflict}}, Unowned{Err: conflict}, true, true, false, "Conflict"},
-		"a watch that hangs":         {[]error{consistency.ErrWatchStalled}, consistency.ErrWatchStalled, true, true, true, ReasonWatchDelayed},
+		"one":                      {[]error{invalid}, invalid, false, false, true, "Invalid"},
+		"two, in order":            {[]error{nil, invalid, taken}, invalid, false, false, true, "NameConflict"},
+		"a race, last":             {[]error{invalid, conflict}, conflict, false, true, false, "Conflict"},
+		"an old store, last":       {[]error{taken, consistency.ErrStale}, consistency.ErrStale, true, true, false, "NameConflict"},
+		"an owner reference, last": {[]error{errBroken, unowned}, unowned, true, false, true, "Invalid"},
+		"a race about a reference": {[]error{unowned, Unowned{Err: conflict}}, Unowned{Err: conflict}, true, true, false, "Conflict"},
+		"a watch that hangs": {
+			[]error{consistency.ErrWatchStalled}, consistency.ErrWatchStalled, true, true, true, ReasonWatchDelayed,
+		},
 		"what may end by itself":     {[]error{errBroken}, errBroken, false, false, false, ReasonSyncFailed},
 		"what usually ends soon":     {[]error{waiting}, waiting, false, false, false, "WaitingForDeletion"},
 		"a reference, and a network": {[]error{Unowned{Err: errBroken}}, Unowned{Err: errBroken}, true, false, false, ReasonSyncFailed},

@@ -30,9 +30,13 @@ func New(limiter workqueue.TypedRateLimiter[cache.ObjectName], config workqueue.
 	return &Queue{
 		TypedRateLimitingInterface: workqueue.NewTypedRateLimitingQueueWithConfig(limiter, config),
 		limiter:                    limiter,
-		stale:                      workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](50*time.Millisecond, 10*time.Second),
+		stale:                      newStaleLimiter(),
 		delays:                     map[cache.ObjectName]time.Duration{},
 	}
+}
+
+func newStaleLimiter() workqueue.TypedRateLimiter[cache.ObjectName] {
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](50*time.Millisecond, 10*time.Second)
 }
 
 // AddRateLimited adds a key after the delay that the limiter returns for it.

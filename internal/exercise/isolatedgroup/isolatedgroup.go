@@ -1,4 +1,5 @@
-// Package isolatedgroup gives each run of an exercise a copy of the group coolops.cn for itself alone. [Start] and [Config] are the ways in.
+// Package isolatedgroup gives each run of an exercise a copy of the group coolops.cn for itself alone. [Start] and
+// [Config] are the ways in.
 //
 // Custom resources belong to the whole cluster: a controller that a reader runs meanwhile, or a second run of the
 // exercise, would work on the same ones. So the server gets another group, and the exercise does not notice.
