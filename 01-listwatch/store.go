@@ -35,7 +35,7 @@ func (e entry) String() string {
 	return strings.TrimSpace(fmt.Sprintf("resourceVersion %s %s", e.resourceVersion, e.phase))
 }
 
-// entryOf returns an object's name and entry. The kind is not in it: objects of Go types come without apiVersion and kind,
+// entryOf returns an object's name and entry. The kind is not in it: objects of Go types have no apiVersion and kind,
 // because the type says both.
 func entryOf(object runtime.Object) (cache.ObjectName, entry, error) {
 	metadata, err := apimeta.Accessor(object)

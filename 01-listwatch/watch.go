@@ -21,7 +21,7 @@ import (
 	"example.com/client-go-workbook/internal/program"
 )
 
-// watcher prints a resource's objects and keeps what is printed equal to the server.
+// watcher prints a resource's objects and keeps its store equal to the server's state.
 type watcher struct {
 	listWatch *cache.ListWatch
 	pageSize  uint32

@@ -1,4 +1,4 @@
-// Chapter 2: the informer, which lists and watches once and serves many from then on.
+// Chapter 2: the informer, which lists and watches once, for any number of handlers and listers.
 //
 // A factory creates one informer for Deployments and one for Pods. Each informer keeps a copy of the server's objects, its
 // store. It calls handlers when the store changes, and listers read the store without a request.

@@ -105,7 +105,7 @@ func BenchmarkQuery(b *testing.B) {
 	}
 }
 
-// measure runs a benchmark of a question with so many answers, and returns how many nanoseconds it took: in the
+// measure runs a benchmark of a question with this number of answers, and returns how many nanoseconds it took: in the
 // fastest of all tries: the others were slowed down by other programs on the machine.
 func measure(b *testing.B, name string, want int, question func() (int, error)) (fastest float64) {
 	fastest = math.Inf(1)

@@ -54,7 +54,7 @@ func (b *burst) wrap(syncHandler syncFunc) syncFunc {
 	}
 }
 
-// resourceVersion returns that of the pod in the store, or "" if there is none.
+// resourceVersion returns the resourceVersion of the pod in the store, or "" if there is none.
 func (b *burst) resourceVersion() string {
 	object, exists, err := b.indexer.GetByKey(b.key.String())
 	if err != nil || !exists {

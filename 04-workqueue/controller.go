@@ -92,5 +92,5 @@ func (c *Controller) handleErr(ctx context.Context, err error, key cache.ObjectN
 	}
 }
 
-// maxRetries is how often a key that fails is tried again. The attempts come after 5, 10, 20, 40 and 80 ms.
+// maxRetries is how many times a failed key is retried. The retries come after 5, 10, 20, 40 and 80 ms.
 const maxRetries = 5

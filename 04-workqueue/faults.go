@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// faults is what happens to a controller's syncs: they take time, and they fail.
+// faults makes syncs slow, and makes some of them fail.
 type faults struct {
 	delay    time.Duration
 	failRate float64

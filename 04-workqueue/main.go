@@ -44,7 +44,7 @@ func main() {
 	p.Flags.Func("workers", "how many pods to sync at once (default 1)", program.AtLeastOne(&o.workers))
 	p.Flags.DurationVar(&o.drainFor, "drain", 20*time.Second, "how long to go on with queued pods after SIGTERM or Ctrl-C")
 	o.server.AddFlags(p.Flags)
-	p.Flags.Func("burst", "update a pod so many times, as fast as the server takes it", func(value string) error {
+	p.Flags.Func("burst", "update a pod this number of times, as fast as the server takes it", func(value string) error {
 		p.Writes()
 		return program.AtLeastOne(&o.burstUpdates)(value)
 	})

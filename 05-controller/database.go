@@ -24,8 +24,8 @@ type database struct {
 	replicas       int32
 }
 
-// parse reads a ConfigMap. The server accepts any data in it. So a mistake is found only here, when the user has had the
-// answer that all is well.
+// parse reads a ConfigMap. The server accepts any data in it. So a mistake is found only here, after kubectl has
+// already reported success.
 func parse(configMap *corev1.ConfigMap) (database, error) {
 	db := database{dbtype: configMap.Data["dbtype"], deploymentName: configMap.Data["deploymentName"], replicas: 1}
 	if _, ok := images[db.dbtype]; !ok {
@@ -55,7 +55,7 @@ const maxReplicas = 5
 // deployment returns the Deployment for a ConfigMap: all fields that this controller has an opinion on, and no other. It
 // is the same each time: no random name, no time.
 func (db database) deployment(configMap *corev1.ConfigMap) *appsv1ac.DeploymentApplyConfiguration {
-	// No other Deployment has this selector, not even that of an earlier ConfigMap of the same name. And a selector is
+	// No other Deployment has this selector, not even the Deployment of an earlier ConfigMap of the same name. And a selector is
 	// immutable, so our fields never get into a Deployment of somebody else.
 	selector := map[string]string{"app": db.deploymentName, uidLabel: string(configMap.UID)}
 	return appsv1ac.Deployment(db.deploymentName, configMap.Namespace).
@@ -64,7 +64,7 @@ func (db database) deployment(configMap *corev1.ConfigMap) *appsv1ac.DeploymentA
 		// is for owners that wait for their children's deletion: with the admission plugin
 		// OwnerReferencesPermissionEnforcement it takes one more permission.
 		WithOwnerReferences(metav1ac.OwnerReference().
-			WithAPIVersion("v1"). // configMap.APIVersion is empty: typed objects come without
+			WithAPIVersion("v1"). // configMap.APIVersion is empty: typed objects do not carry it
 			WithKind("ConfigMap").
 			WithName(configMap.Name).
 			WithUID(configMap.UID).

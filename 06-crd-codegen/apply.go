@@ -46,8 +46,8 @@ func (k typedKind[O, A]) apply(ctx context.Context, d *dbv1alpha1.DatabaseManage
 				return nil, err
 			}
 		}
-		// An apply would also change an object that this store does not have: a new one, or another user's, without our label.
-		// No object has a resourceVersion so old, so this apply can only create.
+		// The store may lack the object: it is new, or has no label of ours. A plain apply would change it. No object has a
+		// resourceVersion so old, so this apply can only create.
 		created, createErr := client.Apply(ctx, ssa.WithOwners(desired, database.OwnerReferences(d)).WithResourceVersion("1"), applyOptions)
 		if createErr == nil {
 			return created, k.wrote(d, created, "CREATED")

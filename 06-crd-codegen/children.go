@@ -35,8 +35,8 @@ func (c *Controller) childrenOf(clientset kubernetes.Interface, factory informer
 	}
 }
 
-// childKind is a kind of child, such as Secret. Only typedKind implements it: an interface can stand in a list together with
-// others, whatever their types are.
+// childKind is a kind of child, such as Secret. Only typedKind implements it: the interface hides the type
+// parameters, so that all kinds fit into one slice.
 type childKind interface {
 	apply(ctx context.Context, d *dbv1alpha1.DatabaseManager, canCreate bool, ask asker) (metav1.Object, error)
 	release(ctx context.Context, d *dbv1alpha1.DatabaseManager, ask asker) error
@@ -56,8 +56,8 @@ type typedKind[O ssa.Object, A ssa.Configuration[A]] struct {
 	canReplace bool                                              // ssa.KeepSpec or ssa.ReplaceSpec
 }
 
-// newKind returns a typedKind. Go infers the types from the arguments. C is the type of the kind's typed client. Go does not take a
-// func() C for a func() ssa.Client, although C implements it, so clientIn is wrapped.
+// newKind returns a typedKind. Go infers the types from the arguments. C is the typed client's type: Go does not convert
+// func(string) C to func(string) ssa.Client, although C implements it, so the function below does.
 func newKind[O ssa.Object, A ssa.Configuration[A], C ssa.Client[O, A]](
 	controller *Controller,
 	kind string,

@@ -117,7 +117,7 @@ func (c *Controller) handleErr(_ context.Context, err error, key cache.ObjectNam
 	case err == nil:
 		c.queue.Forget(key)
 	case errors.As(err, new(failure.Blocked)):
-		c.queue.AddRateLimited(key) // perhaps no event reports the end of it; the status reports the error
+		c.queue.AddRateLimited(key) // retried: its end may come without an event. The status shows it meanwhile
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		c.queue.Forget(key) // nothing can be created there any more
 	case consistency.IsConflictOrStale(err):

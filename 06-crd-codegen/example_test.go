@@ -12,7 +12,7 @@ import (
 	"example.com/client-go-workbook/internal/test/testkit"
 )
 
-// createThenScale creates a DatabaseManager without replicas, and then asks for so many.
+// createThenScale creates a DatabaseManager without replicas, and then asks for some.
 func createThenScale(
 	ctx context.Context,
 	databases dbclient.DatabaseManagerInterface, // +genclient

@@ -25,7 +25,7 @@ import (
 	"example.com/client-go-workbook/internal/test/testkit"
 )
 
-// The tests here run MariaDB, so they need a kind cluster. Their objects are those of deploy/mariadb.yaml.
+// The tests here run MariaDB, so they need a kind cluster. Their objects are the ones in deploy/mariadb.yaml.
 
 // manifest decodes the objects of one kind in deploy/mariadb.yaml.
 func manifest[O any](t testing.TB, kind string) (objects []*O) {
@@ -223,7 +223,7 @@ func TestKindStatusNamesTheCause(t *testing.T) {
 	for name, test := range map[string]struct {
 		version       string // of the DatabaseManager
 		patch, repair string // of the Deployment, by another user
-		restarts      int32  // so many to wait for
+		restarts      int32  // the number to wait for
 		reason        string
 		message       string
 	}{

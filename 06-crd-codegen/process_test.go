@@ -32,7 +32,7 @@ import (
 const (
 	namespaceVar  = "WORKBOOK_TEST_NAMESPACE"
 	kubeconfigVar = "WORKBOOK_TEST_KUBECONFIG"
-	killAfterVar  = "WORKBOOK_TEST_KILL_AFTER" // so many writes
+	killAfterVar  = "WORKBOOK_TEST_KILL_AFTER" // a number of writes
 	leaderVar     = "WORKBOOK_TEST_LEADER_ELECT"
 	leaseVar      = "WORKBOOK_TEST_LEASE"  // its duration
 	cutVar        = "WORKBOOK_TEST_CUT"    // the time between two cuts of all connections
@@ -156,7 +156,7 @@ func loseAnswers(config *rest.Config, share float64) *rest.Config {
 	})
 }
 
-// killAfter kills the process with SIGKILL when the server has answered so many writes.
+// killAfter kills the process with SIGKILL when the server has answered this number of writes.
 func killAfter(config *rest.Config, limit int64) *rest.Config {
 	var writes atomic.Int64
 	return testkit.Intercept(config, func(request *http.Request, next http.RoundTripper) (*http.Response, error) {

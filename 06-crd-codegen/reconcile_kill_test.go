@@ -66,8 +66,8 @@ func TestKilledAfterEachWrite(t *testing.T) {
 	}
 }
 
-// liveAndDie takes a DatabaseManager through its life, with a controller that is killed after so many writes and then
-// started again. It returns the objects in the end, and whether the controller has sent so many writes.
+// liveAndDie takes a DatabaseManager through its life, with a controller that is killed after this number of writes and then
+// started again. It returns the objects in the end, and whether the controller has sent as many.
 func (e *env) liveAndDie(policy dbv1alpha1.DeletionPolicy, killAfter int) (result []string, killed bool) {
 	e.Helper()
 	kubeconfig := e.kubeconfig()

@@ -20,9 +20,9 @@ import (
 	"example.com/client-go-workbook/internal/controller/failure"
 )
 
-// finalizer keeps a deleted DatabaseManager until its deletionPolicy has reached the children: with Retain they have no
-// owner reference, and the garbage collector leaves them alone. A DatabaseManager has it only with Retain, and from a change
-// to Delete until all children have the reference. In all other cases the garbage collector does the work without it.
+// finalizer keeps a deleted DatabaseManager until its deletionPolicy is applied to the children: with Retain they have no
+// owner reference, and the garbage collector leaves them alone. A DatabaseManager has it only with Retain, and after a change
+// to Delete until every child has its reference back. In all other cases the garbage collector does the work without it.
 const finalizer = "coolops.cn/retain"
 
 // release brings the owner references of a deleted DatabaseManager's children in line with its deletionPolicy, and then removes

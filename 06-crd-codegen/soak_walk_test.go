@@ -60,7 +60,7 @@ func TestWalkOverTheSchema(t *testing.T) {
 }
 
 // walk takes a DatabaseManager through a random walk over what the schema lets a user change, with foreign edits of its children
-// between the steps. In the end the children must be as those of a new DatabaseManager with the same spec, and when it is
+// between the steps. In the end the children must be like the children of a new DatabaseManager with the same spec, and when it is
 // deleted, they stay or go as its deletionPolicy says. The API server may be away at times.
 func (e *env) walk(ctx context.Context, name string, random *rand.Rand) error {
 	fresh := name + "-fresh"

@@ -94,7 +94,7 @@ func statusOf(
 	return status
 }
 
-// The reasons of the condition Ready besides those of internal/controller/rollout and internal/controller/failure.
+// The reasons of the condition Ready besides the reasons in internal/controller/rollout and internal/controller/failure.
 const (
 	reasonNameConflict       = "NameConflict"
 	reasonWaitingForDeletion = "WaitingForDeletion"

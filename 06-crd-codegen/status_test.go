@@ -210,7 +210,7 @@ func untilGoneOrNew(e *env, d *dbv1alpha1.DatabaseManager) {
 	}, func(ok bool) bool { return ok })
 }
 
-// TestStatusReportsWritesThatFail cuts the connection at each write of a Secret. The text of the error is another one each
+// TestStatusReportsWritesThatFail cuts the connection at each write of a Secret. The text of the error differs each
 // time, as it is with real connections, which come from another port each.
 func TestStatusReportsWritesThatFail(t *testing.T) {
 	t.Parallel()

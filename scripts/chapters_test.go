@@ -118,8 +118,8 @@ func checkSame(t *testing.T, mains []string, first, last, name string, want []by
 	}
 }
 
-// checkDiff checks that make diff shows the files of a chapter in their order, then those of other folders, and at last
-// those of the chapter before that are gone.
+// checkDiff checks that make diff shows the files of a chapter in their order, then the files of other folders,
+// and at last the files of the chapter before that are gone.
 func checkDiff(t *testing.T, chapter, number string, order []string) {
 	t.Helper()
 	got := run(t, nil, "./diff.sh", number)

@@ -80,7 +80,7 @@ func deployed(t *testing.T, c *cluster) {
 	leader := c.leader(t)
 	for _, pod := range pods {
 		log := c.run(t, "./kubectl", "logs", "-n", system, pod)
-		// The first line, beside those of standard output: containerd keeps no order between the two.
+		// The first line, beside the lines of standard output: containerd keeps no order between the two.
 		first := regexp.MustCompile(`^([A-Z]+ .*\n)*context in-cluster, server https://[\d.]+:443, Kubernetes v1\.\d+\.\d+\n`)
 		if !first.MatchString(log) {
 			t.Errorf("%s has another first line:\n%s", pod, log)
@@ -143,7 +143,7 @@ func deployedTwice(t *testing.T, c *cluster) {
 	}
 }
 
-// changedProgram deploys from a copy of the checkout in which the program's first line of log is another one.
+// changedProgram deploys from a copy of the checkout in which the program's first line of log differs.
 func changedProgram(t *testing.T, c *cluster) {
 	root := filepath.Join(t.TempDir(), "my workbook")
 	files, err := exec.Command("git", "-C", "..", "ls-files", "--cached", "--others", "--exclude-standard").Output()
@@ -214,7 +214,7 @@ func undeployed(t *testing.T, c *cluster) {
 	c.onlyKeptIsLeft(t)
 }
 
-// onlyKeptIsLeft checks that the children of all DatabaseManagers but kept are gone, and deletes those of kept.
+// onlyKeptIsLeft checks that the children of all DatabaseManagers but kept are gone, and deletes the children of kept.
 func (c *cluster) onlyKeptIsLeft(t *testing.T) {
 	t.Helper()
 	const want = "deployment.apps/kept\nsecret/kept-root\n"

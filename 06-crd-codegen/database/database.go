@@ -38,7 +38,7 @@ const (
 // Secret is the Secret with the root password: a random one if there is no Secret yet, and else the existing one.
 // It is immutable: the API server then rejects every change of the password, also one by a mistake of this controller.
 //
-// A DatabaseManager that adopts must find a Secret, and does not create one: its password would not be the one of the data.
+// A DatabaseManager that adopts must find a Secret, and does not create one: a new password would not open the existing data.
 // No Secret has this UID, so an apply with it creates nothing, and the answer is a conflict.
 func Secret(d *dbv1alpha1.DatabaseManager, existing *corev1.Secret) *corev1ac.SecretApplyConfiguration {
 	password := []byte(rand.Text())
@@ -154,13 +154,13 @@ func Labels(d *dbv1alpha1.DatabaseManager) map[string]string {
 // their owner is gone. With deletionPolicy Retain they have none from the beginning, because with `kubectl delete
 // --cascade=foreground` the garbage collector deletes them before their owner, and does not wait for finalizers.
 //
-// A release relies on it, too: with the finalizer OrphanDependents, which `--cascade=orphan` sets, there is none either.
+// A release relies on this. --cascade=orphan sets the finalizer OrphanDependents; then, too, there is no owner reference.
 func OwnerReferences(d *dbv1alpha1.DatabaseManager) []metav1.OwnerReference {
 	if d.Spec.DeletionPolicy == dbv1alpha1.DeletionPolicyRetain || slices.Contains(d.Finalizers, metav1.FinalizerOrphanDependents) {
 		return nil
 	}
 	return []metav1.OwnerReference{{
-		APIVersion: dbv1alpha1.GroupVersion.String(), // d.APIVersion is empty: typed objects come without
+		APIVersion: dbv1alpha1.GroupVersion.String(), // d.APIVersion is empty: typed objects do not carry it
 		Kind:       "DatabaseManager",
 		Name:       d.Name,
 		UID:        d.UID,

@@ -38,7 +38,7 @@ type Client[L runtime.Object] interface {
 }
 
 // Trace puts an informer with a tracer into the factory. It must be called before the factory is asked for an informer of
-// that object. The informer sends the requests that the factory's own would send: those of the typed client.
+// that object. The informer sends the requests that the factory's own would send: the requests of the typed client.
 func Trace[L runtime.Object](
 	t *Tracer,
 	factory informers.SharedInformerFactory,

@@ -106,7 +106,7 @@ func (p programs) missing(wanted []string) (missing []string) {
 // built reports whether all programs are there.
 func (p programs) built() bool { return len(p.missing(packages)) == 0 }
 
-// build builds those of the programs that are not there, or only kubectl.
+// build builds the programs that are not there, or only kubectl.
 func (p programs) build(ctx context.Context, wanted ...string) error {
 	if len(wanted) == 0 {
 		wanted = packages

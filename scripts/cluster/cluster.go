@@ -75,7 +75,7 @@ func (c *cluster) marker() (m marker.Marker) {
 	return m
 }
 
-// origin returns the folder that the cluster was made for, if it is another one, and whether this one is a copy of it. If not,
+// origin returns the folder that the cluster was made for, if it is not this one, and whether this one is a copy of it. If not,
 // this one was moved: the other is gone, or is a link that leads here.
 func (c *cluster) origin() (folder string, isCopy bool) {
 	m := c.marker()
@@ -317,7 +317,7 @@ func (c *cluster) status(ctx context.Context) error {
 	return nil
 }
 
-// down removes the cluster and those of the tests, and says so.
+// down removes the cluster and the tests' clusters, and says so.
 func (c *cluster) down(ctx context.Context) error {
 	if err := c.checkOurs(); err != nil {
 		return err

@@ -96,7 +96,7 @@ func nodeImage(root string) (string, error) {
 	return config.Nodes[0].Image, nil
 }
 
-// kindConfig is kind-config.yaml, with workers added until there are so many nodes.
+// kindConfig is kind-config.yaml, with workers added until it has this number of nodes.
 func kindConfig(root string, nodes int) (*v1alpha4.Cluster, error) {
 	data, err := os.ReadFile(filepath.Join(root, "kind-config.yaml"))
 	if err != nil {

@@ -35,7 +35,7 @@ import (
 )
 
 func main() {
-	// Keys and Secrets are in these files, and in those of every process that this one starts.
+	// Keys and Secrets are in these files, and in the files of every process that this one starts.
 	syscall.Umask(0o077)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:])

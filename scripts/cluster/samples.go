@@ -127,7 +127,7 @@ func summary(output string) string {
 // With many more pods, a small machine has no memory left for the rest.
 const maxCrowd = 20000
 
-// scaleCrowd gives chapter 3's Deployment so many pods, and waits until they exist. They never become ready.
+// scaleCrowd gives chapter 3's Deployment this number of pods, and waits until they exist. They never become ready.
 func (c *cluster) scaleCrowd(ctx context.Context, pods int) error {
 	crowd := []string{"deployment/crowd", "--namespace=shop"}
 	if _, err := c.runKubectl(ctx, append([]string{"scale", fmt.Sprintf("--replicas=%d", pods)}, crowd...)...); err != nil {

@@ -63,7 +63,7 @@ type latest struct {
 	running sync.WaitGroup
 }
 
-// start runs work in a goroutine, when the one before has ended. The order is that of the calls, not that in which the
+// start runs work in a goroutine, when the one before has ended. They run in the order of the calls, not in the order in which the
 // goroutines begin: what was started last must not be ended by what came before it.
 func (l *latest) start(ctx context.Context, work func(context.Context)) {
 	ctx, cancel := context.WithCancel(ctx)

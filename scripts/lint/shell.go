@@ -38,7 +38,7 @@ func programLists(text string) map[string]string {
 	return lists
 }
 
-// builtin are those of bash 3.2.
+// builtin are the builtins of bash 3.2.
 var builtin = strings.Fields(". : [ alias bg break builtin cd command continue echo eval exec exit export false fg getopts hash " +
 	"jobs kill let printf pwd read return set shift shopt source test times trap true type ulimit umask unalias unset wait")
 

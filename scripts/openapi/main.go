@@ -24,7 +24,7 @@ func main() {
 	})
 	for name, definition := range all {
 		schema := definition.Schema
-		// Where the schema for OpenAPI version 2 is another one (resource.Quantity: a string or a number), it's beside it.
+		// Where the schema for OpenAPI version 2 differs (resource.Quantity: a string or a number), it's beside it.
 		if v2, ok := schema.Extensions[common.ExtensionV2Schema].(spec.Schema); ok {
 			schema = v2
 		}

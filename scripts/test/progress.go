@@ -51,7 +51,7 @@ func (p *progress) Event(event testjson.TestEvent, _ *testjson.Execution) error 
 	return nil
 }
 
-// Err is called for each line that go test itself prints, such as a download. The report has those of a failed build.
+// Err is called for each line that go test itself prints, such as a download. The report has the lines of a failed build.
 func (p *progress) Err(string) error { return nil }
 
 // show shows the progress until ctx is done.

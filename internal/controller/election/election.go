@@ -76,8 +76,8 @@ type Elector struct {
 	out      *program.Printer
 }
 
-// New returns an elector for the Lease of that name. The first of these is its namespace: that of the options, that of the
-// name, default. If the election is not enabled, this process always leads.
+// New returns an elector for the Lease of that name. Its namespace is options.Namespace, else lease.Namespace,
+// else "default". If the election is not enabled, this process always leads.
 func New(config *rest.Config, lease cache.ObjectName, options Options, out *program.Printer) *Elector {
 	lease.Namespace = cmp.Or(options.Namespace, lease.Namespace, metav1.NamespaceDefault)
 	return &Elector{

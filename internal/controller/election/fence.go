@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-var errNotLeading = errors.New("nothing is written: this process does not lead, or no longer")
+var errNotLeading = errors.New("not sent: this process is not the leader")
 
 // fence lets a process write while it is sure to lead. Once the fence has closed, it stays closed.
 //

@@ -2,7 +2,7 @@
 // reason.
 //
 // [Blocked] is an error that a user has to end. [Unowned] is one after which a child's owner reference may not be as it should
-// be. [Join] makes one error of those of several children.
+// be. [Join] makes one error of the errors of several children.
 package failure
 
 import (
@@ -17,7 +17,7 @@ import (
 	"example.com/client-go-workbook/internal/controller/rollout"
 )
 
-// The reasons of a condition that reports an error, besides those of the API server (Forbidden, Invalid) and of Blocked.
+// The reasons of a condition that reports an error, besides the reasons of the API server (Forbidden, Invalid) and of Blocked.
 const (
 	ReasonWatchDelayed = "WatchDelayed"
 	ReasonSyncFailed   = "SyncFailed"
@@ -78,7 +78,7 @@ func ReasonOf(err error) string {
 	return ReasonSyncFailed
 }
 
-// IsReported reports whether an error belongs in the status, after so many that came before it. An error that the user can
+// IsReported reports whether an error belongs in the status, after this number of failures in a row. An error that the user can
 // fix is reported at once. Others are expected to end by themselves: the status would change back and forth if it reported
 // each of them.
 func IsReported(err error, requeues int) bool {

@@ -25,7 +25,7 @@ type Queue struct {
 	delays map[cache.ObjectName]time.Duration // of the keys that wait for a retry
 }
 
-// New returns a queue. The parameters are those of workqueue.NewTypedRateLimitingQueueWithConfig.
+// New returns a queue. It takes the parameters of workqueue.NewTypedRateLimitingQueueWithConfig.
 func New(limiter workqueue.TypedRateLimiter[cache.ObjectName], config workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]) *Queue {
 	return &Queue{
 		TypedRateLimitingInterface: workqueue.NewTypedRateLimitingQueueWithConfig(limiter, config),

@@ -56,7 +56,7 @@ func Conditions(deployment *appsv1.Deployment, replicas int32, cause Cause) (rea
 			if strings.Contains(condition.Message, "exceeded quota") {
 				ready.Reason = ReasonQuotaExceeded
 			}
-			// Without the pod's name, which is another one at each attempt.
+			// Without the pod's name, which is new at each attempt.
 			because := condition.Message
 			if _, reason, found := strings.Cut(because, "is forbidden: "); found {
 				because = reason

@@ -57,5 +57,5 @@ func (p *Pods) Handler(enqueue func(owner string)) cache.TypedResourceEventHandl
 	}
 }
 
-// LastResourceVersion is that of the newest event that the store has.
+// LastResourceVersion returns the resourceVersion of the newest event that the store has.
 func (p *Pods) LastResourceVersion() string { return p.indexer.LastStoreSyncResourceVersion() }

@@ -55,7 +55,7 @@ func (s *Server) Start(out *program.Printer, healthz func(*http.Request) error, 
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = server.Serve(s.Listener) // always an error: that of Close
+		_ = server.Serve(s.Listener) // always an error, which says that it is closed
 	}()
 	out.Line("LISTENING", "http://%s", s.Listener.Addr())
 	return func() {

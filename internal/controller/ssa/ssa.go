@@ -44,7 +44,7 @@ type Configuration[A any] interface {
 	WithOwnerReferences(...*metav1ac.OwnerReferenceApplyConfiguration) A
 }
 
-// Client is the part of a typed client, such as that of Deployments, that is needed for objects O and their apply
+// Client is the part of a typed client, such as the client of Deployments, that is needed for objects O and their apply
 // configurations A.
 type Client[O Object, A Configuration[A]] interface {
 	Get(ctx context.Context, name string, options metav1.GetOptions) (O, error)
@@ -122,7 +122,7 @@ const (
 // or another object has its name, the error is a conflict.
 //
 // With [ReplaceSpec], it replaces the spec where an apply cannot undo a change. With [KeepSpec], such a change stays, or the
-// error is Invalid. In owned are the fields of existing that the manager owns, as [Owned] returns them.
+// error is Invalid. owned holds the fields of existing that the manager owns, as [Owned] returns them.
 func Apply[O Object, A Configuration[A]](
 	ctx context.Context,
 	client Client[O, A],

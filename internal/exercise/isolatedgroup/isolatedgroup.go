@@ -34,9 +34,9 @@ const (
 
 var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
-// Config returns a copy of config in which the group coolops.cn is another one on the server: the name is replaced in each
+// Config returns a copy of config in which the group coolops.cn has another name on the server: the name is replaced in each
 // request, and replaced back in each answer. Clients speak JSON, in which a name can have any length. When the
-// test ends, the CRDs of that group and their objects are removed; so are those of processes that have been killed before.
+// test ends, the CRDs of that group and their objects are removed; so are the CRDs of processes that were killed before.
 func Config(t testing.TB, config *rest.Config) *rest.Config {
 	t.Helper()
 	unique := strings.ToLower(rand.Text()[:8])

@@ -23,7 +23,7 @@ type terminal struct {
 	err   error         // how, once ended is closed
 
 	level int      // of the heading under which it was started
-	seen  int      // so many of the printed lines have been compared
+	seen  int      // the number of printed lines that have been compared
 	last  step     // the step that the last ones were compared with
 	got   []string // those lines
 	more  bool     // what the README shows ends with ...: anything may follow

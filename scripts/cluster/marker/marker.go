@@ -14,7 +14,7 @@ import (
 // File is the file's name. It has one line: TYPE NAME FOLDER.
 const File = "type"
 
-// Marker is what the file says. Those of earlier versions have no folder, and of a local cluster no name.
+// Marker is what the file says. The files of earlier versions have no folder, and of a local cluster no name.
 type Marker struct {
 	Type   string // local or kind
 	Name   string // of the cluster, for those who started it: kind or kwokctl

@@ -180,7 +180,7 @@ type load struct {
 	lost      []string          // Secrets that were deleted, or have another password
 }
 
-// newLoad begins to create so many DatabaseManagers, and observes what becomes of them and of their Secrets.
+// newLoad begins to create size DatabaseManagers, and observes what becomes of them and of their Secrets.
 func newLoad(t testing.TB, c *cluster, size int, pause time.Duration) *load {
 	t.Helper()
 	config := c.config(t)

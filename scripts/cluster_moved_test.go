@@ -188,7 +188,7 @@ func moved(t *testing.T, c *cluster) {
 }
 
 // TestTheContainersOfACopiedOrMovedFolder has a docker that only writes down what it is asked. Kind's clusters have no
-// folder: that of a folder that was moved is found by its name, which a copy has, too.
+// folder: a moved folder's cluster is found by its name, which a copy also has.
 func TestTheContainersOfACopiedOrMovedFolder(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
