@@ -5,7 +5,7 @@
 //	program        flags, signals, and the lines that are printed
 //	connect        finds the cluster, and says in one line why it cannot be reached
 //	requestlog     prints and counts HTTP requests: --wire
-//	netfault       breaks the network on purpose: --cut-after and its like
+//	netfault       breaks the network on purpose, or makes it late: --cut-after, --slow-watch
 //
 // What one chapter uses:
 //

@@ -1,7 +1,8 @@
 // Package netfault breaks the network between a program and its API server on purpose.
 //
 // A [Cutter] is the Dial function of a rest.Config. The program above it is not changed. There are three ways to break: a
-// server that is down, a network that is down, and a network that swallows all packets.
+// server that is down, a network that is down, and a network that swallows all packets. [SlowWatches] breaks nothing: it
+// makes an informer's store late.
 package netfault
 
 import (

@@ -40,6 +40,7 @@ type Program struct {
 	cutter   netfault.Cutter
 	duration time.Duration
 	wire     bool
+	slow     time.Duration // see --slow-watch
 }
 
 // New returns the program of a chapter, for example "01-listwatch".
@@ -52,6 +53,7 @@ func New(name string) *Program {
 	p.Flags.BoolVar(&p.Out.timestamps, "timestamps", false, "begin each line with the time of day")
 	p.Flags.BoolVar(&p.wire, "wire", false, "print each HTTP request")
 	p.cutter.AddFlags(p.Flags)
+	p.Flags.DurationVar(&p.slow, "slow-watch", 0, "break it: let each event of a watch arrive this much later")
 	klogFlags := flag.NewFlagSet("", flag.ContinueOnError)
 	klog.InitFlags(klogFlags)
 	verbosity := pflag.PFlagFromGoFlag(klogFlags.Lookup("v"))
@@ -150,6 +152,9 @@ func (p *Program) main(ctx context.Context, args []string, stderr io.Writer, run
 		return unlessEnded(ctx, err)
 	}
 	NewPrinter(stderr).Print(greeting)
+	if p.slow > 0 {
+		cluster.Config.Wrap(netfault.SlowWatches(p.slow))
+	}
 	cluster.Config.Wrap(p.Wire.Wrap)
 
 	if p.duration > 0 {
