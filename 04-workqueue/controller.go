@@ -83,7 +83,7 @@ func (c *Controller) handleErr(ctx context.Context, err error, key cache.ObjectN
 		// Without Forget, the key's next failure would drop it at once, without a retry.
 		c.queue.Forget(key)
 		c.out.Line("DROPPED", "%s after attempt %d: %v", key, attempt, err)
-		utilruntime.HandleErrorWithContext(ctx, err, "Dropping pod out of the queue", "pod", key)
+		utilruntime.HandleErrorWithContext(ctx, err, "Dropping pod out of the queue") // the logger of ctx has the key
 		return
 	}
 	c.queue.AddRateLimited(key)
