@@ -5,7 +5,7 @@
 # for any word, which does nothing. With one colon it would not match 1.a, which looks like a library. A word with a
 # quote could end the argument and begin a command.
 with_chapter  := chapter diff samples
-with_exercise := exercise hint solution reset
+with_exercise := exercise hint solution reset watch
 ifneq (,$(filter $(with_chapter) $(with_exercise),$(firstword $(MAKECMDGOALS))))
   words := $(wordlist 2,99,$(MAKECMDGOALS))
   ifneq (,$(words))
@@ -49,8 +49,8 @@ reset: ## begin an exercise again; your file is kept beside it: make reset 2.3
 progress: ## show how many exercises are solved, and which is next
 	@exec scripts/exercise.sh progress
 
-watch: ## grade an exercise each time you save it, on a screen
-	@exec scripts/exercise.sh watch
+watch: ## grade an exercise each time you save it, on a screen: the next one, or make watch 2.3
+	@exec scripts/exercise.sh watch $(if $(N),'$(N)')
 
 cluster: ## bring the cluster up, or repair it; CLUSTER=kind or CLUSTER=local decides which
 	@scripts/cluster-up.sh

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # usage: diff.sh N
 # Shows what chapter N adds to the one before: their Go files, without tests, exercises and generated code. First which
-# of them are new, changed, the same, or gone, then how. The files are in the order in which main.go says to read them.
+# of them are new, changed, the same, or gone, and which packages of internal/ they use for the first time, then how they
+# differ. The files are in the order in which main.go says to read them.
 set -uo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -40,6 +41,12 @@ moved() {
 	return 1
 }
 
+# used FOLDER: the packages of internal/ that a chapter's files import.
+used() {
+	local file
+	files "$1" | while IFS= read -r file; do cat "$1/$file"; done | sed -n 's|.*"[^"]*/\(internal/[a-z/]*\)"$|\1|p' | sort -u
+}
+
 # show COLOR: the diff, as git prints it with that colour.
 show() {
 	local file old
@@ -55,6 +62,7 @@ show() {
 			echo "changed: $after/$file"
 		fi
 	done
+	used "$after" | grep -vxF "$(used "$before")" | sed 's/^/uses:    /'
 	for file in $all; do
 		[ -f "$after/$file" ] || continue # what is gone is in the chapter before
 		old "$file"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# usage: exercise.sh grade [N.M [ANSWER]]|hint N.M|solution [--force] N.M|reset N.M|progress|watch
+# usage: exercise.sh grade [N.M [ANSWER]]|hint [N.M]|solution [--force] [N.M]|reset [N.M]|progress|watch [N.M]
+# Without a number it takes the next exercise that is not solved.
 # Runs the program in scripts/exercise, in the checkout's folder. Exit code 0: solved or done, 1: not solved.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"

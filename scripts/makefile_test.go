@@ -38,6 +38,7 @@ func TestMakeRefusesWhatIsNoNumber(t *testing.T) {
 		"many pods":                   {[]string{"samples", "3", "PODS=3000"}, "apply-samples.sh<--pods><3000><3>"},
 		"a quote for many pods":       {[]string{"samples", "3", `PODS=1';"id"`}, `apply-samples.sh<--pods><1';"id"><3>`},
 		"an exercise":                 {[]string{"hint", "2.3"}, "exercise.sh<hint><2.3>"},
+		"an exercise to watch":        {[]string{"watch", "2.3"}, "exercise.sh<watch><2.3>"},
 		"a prediction":                {[]string{"exercise", "1.a"}, "exercise.sh<grade><1.a>"},
 		"a command as an answer":      {[]string{"exercise", "1.A", `ANSWER=";id`}, `exercise.sh<grade><1.A><";id>`},
 		"force":                       {[]string{"solution", "2.3", "FORCE=1"}, "exercise.sh<solution><--force><2.3>"},

@@ -21,7 +21,7 @@ import (
 	"golang.org/x/term"
 )
 
-const usage = `usage: exercise grade [N.M] [ANSWER] | hint N.M | solution [--force] N.M | reset N.M | progress | watch`
+const usage = `usage: exercise grade [N.M [ANSWER]] | hint [N.M] | solution [--force] [N.M] | reset [N.M] | progress | watch [N.M]`
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -66,38 +66,33 @@ func run(ctx context.Context, arguments []string, in *os.File, out io.Writer) er
 	if force {
 		arguments = arguments[1:]
 	}
-	switch {
-	case command == "progress" && len(arguments) == 0:
+	if command == "progress" && len(arguments) == 0 {
 		return w.progress(ctx)
-	case command == "watch" && len(arguments) == 0:
-		if term.IsTerminal(int(in.Fd())) && term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("TERM") != "dumb" {
-			return w.watchScreen(ctx)
-		}
-		return w.watchLines(ctx)
-	case command == "grade" && len(arguments) == 0:
-		t, err := w.next(ctx, "")
-		if err != nil {
-			return err
-		}
-		if t == nil {
-			w.say("All exercises are solved.")
-			return nil
-		}
-		return w.do(ctx, *t, "", in)
-	case command == "grade" && len(arguments) <= 2:
-		t, err := w.find(arguments[0])
-		if err != nil {
-			return err
-		}
-		return w.do(ctx, t, strings.Join(arguments[1:], ""), in)
 	}
-
-	if len(arguments) != 1 {
+	if len(arguments) > 1 && (command != "grade" || len(arguments) > 2) {
 		return usageError(usage)
 	}
-	t, err := w.find(arguments[0])
+	var t *task // the one with this number, or the next
+	if len(arguments) > 0 {
+		t, err = w.find(arguments[0])
+	} else {
+		t, err = w.next(ctx, "")
+	}
 	if err != nil {
 		return err
+	}
+	if command == "watch" {
+		if term.IsTerminal(int(in.Fd())) && term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("TERM") != "dumb" {
+			return w.watchScreen(ctx, t)
+		}
+		return w.watchLines(ctx, t)
+	}
+	if t == nil {
+		w.say("All exercises are solved.")
+		return nil
+	}
+	if command == "grade" {
+		return w.do(ctx, *t, strings.Join(arguments[min(1, len(arguments)):], ""), in)
 	}
 	if t.exercise == nil {
 		return usageError(fmt.Sprintf("%s is a prediction: make exercise %s asks it.", t.id, t.id))

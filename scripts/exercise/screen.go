@@ -16,11 +16,7 @@ import (
 )
 
 // watchScreen is the terminal screen that grades on save.
-func (w *workbook) watchScreen(ctx context.Context) error {
-	t, err := w.next(ctx, "")
-	if err != nil {
-		return err
-	}
+func (w *workbook) watchScreen(ctx context.Context, t *task) error {
 	if t == nil {
 		if len(w.tasks) == 0 {
 			return usageError("There are no exercises yet.")
@@ -45,7 +41,7 @@ func (w *workbook) watchScreen(ctx context.Context) error {
 			program.Send(note(err.Error() + ": r grades"))
 		}
 	})
-	_, err = program.Run()
+	_, err := program.Run()
 	end()
 	cancel()
 	s.running.Wait()

@@ -114,7 +114,7 @@ func hintText(e exercise, shown, width int) string {
 
 // questionText is the question of a prediction and its choices.
 func questionText(p prediction, width int) string {
-	lines := []string{bold.Styled("prediction " + p.ID), wrap(strings.TrimSpace(p.Question), width)}
+	lines := []string{bold.Styled("prediction " + p.ID), paragraph(p.Question, width)}
 	for i, choice := range p.Choices {
 		label := fmt.Sprintf("  %s  %-10s ", manifest.Letter(i), choice.Word)
 		lines = append(lines, hang(label, strings.Join(strings.Fields(choice.Text), " "), width))

@@ -83,7 +83,7 @@ func (l *latest) start(ctx context.Context, work func(context.Context)) {
 }
 
 // watchLines grades on save and prints lines, where there is no terminal.
-func (w *workbook) watchLines(ctx context.Context) error {
+func (w *workbook) watchLines(ctx context.Context, t *task) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var grading latest
@@ -100,10 +100,6 @@ func (w *workbook) watchLines(ctx context.Context) error {
 				w.say(nextText(w.openAfter(e.ID)))
 			}
 		}
-	}
-	t, err := w.next(ctx, "")
-	if err != nil {
-		return err
 	}
 	w.say("Save an exercise.go, and it is graded. Ctrl-C ends this.")
 	w.say(nextText(t))

@@ -83,10 +83,10 @@ func (w *workbook) say(text string) { fmt.Fprintln(w.out, text) }
 func (w *workbook) report(line string) { fmt.Fprintln(os.Stderr, line) }
 
 // find returns the task with an id.
-func (w *workbook) find(id string) (task, error) {
-	for _, t := range w.tasks {
-		if strings.EqualFold(t.id, id) {
-			return t, nil
+func (w *workbook) find(id string) (*task, error) {
+	for i := range w.tasks {
+		if strings.EqualFold(w.tasks[i].id, id) {
+			return &w.tasks[i], nil
 		}
 	}
 	var have []string
@@ -98,7 +98,7 @@ func (w *workbook) find(id string) (task, error) {
 			have = append(have, p.ID)
 		}
 	}
-	return task{}, usageError(fmt.Sprintf("There is no exercise %s. Exercises: %s.", id, strings.Join(have, ", ")))
+	return nil, usageError(fmt.Sprintf("There is no exercise %s. Exercises: %s.", id, strings.Join(have, ", ")))
 }
 
 // next returns the first task after the one with that id that is neither solved nor put off, from the beginning again
