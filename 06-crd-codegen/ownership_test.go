@@ -131,6 +131,8 @@ func TestOrphansStayWhateverTheSpec(t *testing.T) {
 	}
 	untilGone(e, "the DatabaseManager", e.databases.Get, "db")
 	e.run(e.config)
+	e.createWithAll("another")
+	e.untilReady("another", rollout.ReasonScaledToZero) // so it runs
 	e.stay(d, before)
 }
 
