@@ -73,7 +73,7 @@ var serverRejects = []string{
 	"services without /spec/ports/0/port",
 }
 
-// TestEachOwnedFieldIsRestored changes each field that the controller sets: to another value, and away. The fields are taken from the desired
+// TestEachOwnedFieldIsRestored changes each field that the controller sets: to another value, and away. They are taken from the desired
 // objects. After each change the child must be what it was before.
 func TestEachOwnedFieldIsRestored(t *testing.T) {
 	t.Parallel()
