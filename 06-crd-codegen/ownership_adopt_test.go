@@ -124,6 +124,7 @@ func TestAdoptionAfterOrphan(t *testing.T) {
 	e.create("first")
 	first := e.untilReady("first", rollout.ReasonReplicasReady)
 	children, pod := e.childrenOf("db"), e.podOf(first)
+	e.garbageCollectorKnows()
 	orphan := metav1.DeletePropagationOrphan
 	if err := e.databases.Delete(t.Context(), "first", metav1.DeleteOptions{PropagationPolicy: &orphan}); err != nil {
 		t.Fatal(err)

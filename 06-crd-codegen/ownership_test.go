@@ -125,6 +125,7 @@ func TestOrphansStayWhateverTheSpec(t *testing.T) {
 		return d.Status.ObservedGeneration == d.Generation && len(d.Finalizers) == 0
 	})
 	stop()
+	e.garbageCollectorKnows()
 	orphan := metav1.DeletePropagationOrphan
 	if err := e.databases.Delete(e.Context(), "db", metav1.DeleteOptions{PropagationPolicy: &orphan}); err != nil {
 		t.Fatal(err)
