@@ -657,6 +657,13 @@ func TestOrphanStaysOrphan(t *testing.T) {
 	orders := e.createConfigMap("orders", "deploymentName", "orders-db")
 	e.awaitDeployments("orders-db=1")
 	old := e.deployment("orders-db").UID
+	// The garbage collector must have seen the owner reference, or it deletes the Deployment with its owner
+	// (https://github.com/kubernetes/kubernetes/issues/26120). It has when it has deleted a later Deployment, without an owner.
+	none := database{dbtype: "mysql", deploymentName: "none"}.deployment(&corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: "none", Namespace: e.namespace, UID: "none"}})
+	deployments := e.client.AppsV1().Deployments(e.namespace)
+	testkit.Must(deployments.Apply(t.Context(), none, metav1.ApplyOptions{FieldManager: "test"}))(t)
+	testkit.Await(t, "the garbage collector", func() bool { return e.deployment("none") == nil })
 	armed <- true
 	e.setData("orders", "replicas", "2")
 	r.out.Await(t, "AGAIN|UPDATED") // refused, or not
