@@ -16,8 +16,9 @@ fi
 "$scripts/cluster-up.sh" || exit 1
 state=$CLUSTER_DIR
 [ "$CLUSTER" = local ] || load_pod_images
-# The reader's own clusters are none of the tests' business, and NODES is not for the clusters that tests make for themselves.
-unset KUBECONFIG NODES
+# The reader's own clusters are none of the tests' business, NODES is not for the clusters that tests make for themselves, and
+# make would hand ARGS to a make that a test runs.
+unset KUBECONFIG NODES ARGS MAKEFLAGS
 export KUBE_CACHE_MUTATION_DETECTOR=true REQUIRE_CLUSTER=1
 # The race detector is C code that go links in.
 compiler=$(go env CC)
