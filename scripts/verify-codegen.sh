@@ -9,6 +9,8 @@ trap 'rm -rf "$copy"' EXIT
 copy=$(cd "$copy" && pwd -P)
 cp "$root/go.mod" "$root/go.sum" "$copy"
 cp -R "$root/06-crd-codegen" "$copy"
+mkdir "$copy/scripts"
+cp -R "$scripts/openapi" "$copy/scripts"
 "$scripts/update-codegen.sh" "$copy"
 
 # differ: a line for each file that is not as it should be, or is on one side only.
