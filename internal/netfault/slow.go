@@ -31,6 +31,7 @@ type slowBody struct {
 	arrived chan part
 	closed  chan struct{}
 	close   sync.Once
+	reading sync.WaitGroup
 	current part
 }
 
@@ -42,7 +43,7 @@ type part struct {
 
 func newSlowBody(body io.ReadCloser, delay time.Duration) *slowBody {
 	b := &slowBody{body: body, arrived: make(chan part, 1024), closed: make(chan struct{})}
-	go func() { // until the body ends, or is closed
+	b.reading.Go(func() { // until the body ends, or is closed
 		for {
 			data := make([]byte, 16<<10)
 			n, err := body.Read(data)
@@ -55,7 +56,7 @@ func newSlowBody(body io.ReadCloser, delay time.Duration) *slowBody {
 				return
 			}
 		}
-	}()
+	})
 	return b
 }
 
@@ -82,5 +83,7 @@ func (b *slowBody) Read(p []byte) (int, error) {
 
 func (b *slowBody) Close() error {
 	b.close.Do(func() { close(b.closed) })
-	return b.body.Close()
+	err := b.body.Close() // ends a Read of the goroutine
+	b.reading.Wait()
+	return err
 }

@@ -30,13 +30,10 @@ func New(limiter workqueue.TypedRateLimiter[cache.ObjectName], config workqueue.
 	return &Queue{
 		TypedRateLimitingInterface: workqueue.NewTypedRateLimitingQueueWithConfig(limiter, config),
 		limiter:                    limiter,
-		stale:                      newStaleLimiter(),
-		delays:                     map[cache.ObjectName]time.Duration{},
+		stale: workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](
+			50*time.Millisecond, 10*time.Second),
+		delays: map[cache.ObjectName]time.Duration{},
 	}
-}
-
-func newStaleLimiter() workqueue.TypedRateLimiter[cache.ObjectName] {
-	return workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](50*time.Millisecond, 10*time.Second)
 }
 
 // AddRateLimited adds a key after the delay that the limiter returns for it.
