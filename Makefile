@@ -5,7 +5,7 @@
 # for any word, which does nothing. With one colon it would not match 1.a, which looks like a library. A word with a
 # quote could end the argument and begin a command.
 with_chapter  := chapter diff samples
-with_exercise := exercise hint solution reset watch
+with_exercise := exercise hint solution reset watch mutants
 ifneq (,$(filter $(with_chapter) $(with_exercise),$(firstword $(MAKECMDGOALS))))
   words := $(wordlist 2,99,$(MAKECMDGOALS))
   ifneq (,$(words))
@@ -19,7 +19,7 @@ ifneq (,$(filter $(with_chapter) $(with_exercise),$(firstword $(MAKECMDGOALS))))
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help chapter diff samples exercise hint solution reset progress watch cluster cluster-down cluster-status image deploy undeploy doctor test test-kind bench soak lint codegen verify-codegen
+.PHONY: help chapter diff samples exercise hint solution reset progress watch cluster cluster-down cluster-status image deploy undeploy doctor test test-kind mutants bench soak lint codegen verify-codegen
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1 /p' Makefile | while read -r name text; do printf '  %-15s %s\n' "$$name" "$$text"; done
@@ -78,6 +78,9 @@ test: ## run all tests but those that need kind, on the local cluster, or some: 
 
 test-kind: ## run all tests on a kind cluster, or some: make test-kind ARGS="./06-crd-codegen -run Kind"
 	@scripts/test.sh kind $(ARGS)
+
+mutants: ## change the right answers in many small ways, and list the changes that a grader does not see: make mutants 5.4
+	@scripts/mutants.sh $(ARGS) $(if $(N),'$(N)')
 
 soak: ## run chapter 6 for an hour with everything failing, on a cluster of its own; DURATION=10m make soak
 	@WORKBOOK_SOAK=$(or $(DURATION),1h) go test ./06-crd-codegen -count=1 -run "^TestSoak" -v -timeout 24h

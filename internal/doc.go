@@ -26,10 +26,12 @@
 //
 // The machinery of the exercises:
 //
-//	exercise/manifest       which exercises there are
-//	exercise/grade          runs the answers, and gives a verdict
-//	exercise/fakeserver     an API server in memory that does what a test orders
-//	exercise/isolatedgroup  a copy of the group coolops.cn for one run
+//	exercise/manifest         which exercises there are
+//	exercise/grade            runs the answers, and gives a verdict
+//	exercise/fakeserver       an API server in memory that does what a test orders
+//	exercise/isolatedgroup    a copy of the group coolops.cn for one run
+//	exercise/mutants          tests the graders with changed answers
+//	exercise/mutants/altered  what a changed answer calls
 //
 // What only tests use:
 //
