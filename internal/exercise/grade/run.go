@@ -100,7 +100,7 @@ func withoutVerdict(stderr, ended string, inTime bool, doing string, timeout tim
 			Look: "go test -race -run TestExercise shows both goroutines"}
 	case !inTime:
 		return manifest.Verdict{Expected: doing, Seen: fmt.Sprintf("nothing within %s; the answer still runs%s", timeout, place),
-			Look: "a loop or a wait that nothing ends: does it end with ctx?"}
+			Look: "a loop, a wait or a lock that nothing ends; where there is a ctx, its end must end it"}
 	case strings.Contains(stderr, "deadlock: main bubble goroutine has exited but blocked goroutines remain"):
 		return manifest.Verdict{Expected: "every goroutine ends", Seen: "one waits for something that cannot come any more" + place,
 			Look: "a goroutine, or a queue, that nothing stops"}
@@ -127,14 +127,27 @@ var (
 	storeChanged = regexp.MustCompile(`(?m)^panic: cache \S+ modified`)
 	// answerFile is a place in an answer: the learner's, or one of those that a grader is tested with.
 	answerFile = regexp.MustCompile(`/exercises/(?:[^/\s]+/(exercise\.go:\d+)|answers/[^/\s]+/((?:solution|others|mistakes)\.go:\d+))`)
+	// runs is how a goroutine in a trace begins that does not wait.
+	runs = regexp.MustCompile(`(?m)^goroutine \d+ .*\[(running|runnable)`)
 	// logLine is how klog's lines begin. They are for operators, not for the learner.
 	logLine = regexp.MustCompile(`^[IWEF]\d{4} `)
 )
 
-// place is the first line of the answer that a trace names.
+// place is the line of the answer that a trace names: that of a goroutine that runs or could run, if there is one, else the
+// first. A goroutine that has not begun yet is in line 1, which says nothing.
 func place(trace string) string {
-	if place := answerFile.FindStringSubmatch(trace); place != nil {
-		return " (" + place[1] + place[2] + ")"
+	goroutines := strings.Split(trace, "\n\n")
+	for _, only := range []*regexp.Regexp{runs, nil} {
+		for _, goroutine := range goroutines {
+			if only != nil && !only.MatchString(goroutine) {
+				continue
+			}
+			for _, place := range answerFile.FindAllStringSubmatch(goroutine, -1) {
+				if place := place[1] + place[2]; !strings.HasSuffix(place, ".go:1") {
+					return " (" + place + ")"
+				}
+			}
+		}
 	}
 	return ""
 }
