@@ -66,7 +66,7 @@ func (k typedKind[O, A]) apply(ctx context.Context, d *dbv1alpha1.DatabaseManage
 	if !belongsTo(existing, d) {
 		return nil, k.nameTaken(d, existing)
 	}
-	if existing, err = k.own(ctx, d, existing, ask); err != nil {
+	if existing, err = k.setOwner(ctx, d, existing, ask); err != nil {
 		return existing, err
 	}
 	owned := ssa.Owned(existing, k.extract, database.FieldManager)

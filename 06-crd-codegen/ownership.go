@@ -21,7 +21,7 @@ import (
 	"example.com/client-go-workbook/internal/controller/ssa"
 )
 
-// own brings the owner reference of an object in line with database.OwnerReferences, and returns the new object. These are all
+// setOwner brings the owner reference of an object in line with database.OwnerReferences, and returns the new object. These are all
 // outcomes for an object that has a child's name:
 //
 //	whose it is                                    what becomes of it
@@ -40,7 +40,7 @@ import (
 //
 // The reference is a promise of its own: it is all that this writes, so no other field can keep the server from accepting it.
 // An error is a failure.Unowned. Then the status does not say that the spec has been processed.
-func (k typedKind[O, A]) own(ctx context.Context, d *dbv1alpha1.DatabaseManager, existing O, ask asker) (O, error) {
+func (k typedKind[O, A]) setOwner(ctx context.Context, d *dbv1alpha1.DatabaseManager, existing O, ask asker) (O, error) {
 	wants := database.OwnerReferences(d)
 	if apiequality.Semantic.DeepEqual(ssa.OwnersOf(existing, d.UID), wants) {
 		return existing, nil

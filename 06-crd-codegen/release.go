@@ -68,7 +68,7 @@ func (k typedKind[O, A]) release(ctx context.Context, d *dbv1alpha1.DatabaseMana
 		return failure.Unowned{Err: failure.Blocked{Reason: reasonOrphaned, Message: fmt.Sprintf(
 			"%s %s has no owner reference any more, and stays: delete it yourself", k.kind, name)}}
 	}
-	_, err = k.own(ctx, d, existing, ask)
+	_, err = k.setOwner(ctx, d, existing, ask)
 	return err
 }
 

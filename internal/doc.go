@@ -18,7 +18,7 @@
 //
 //	controller/retryqueue   a workqueue that knows which keys wait for a retry
 //	controller/serve        health, readiness and metrics
-//	controller/consistency  whether the stores have the controller's own writes
+//	controller/consistency  whether the stores have the controller's own writes, and whether etcd was restored
 //	controller/election     one of several processes leads
 //	controller/ssa          server-side apply where it does not undo all that others have changed
 //	controller/rollout      the conditions Ready and Progressing of a Deployment
@@ -40,5 +40,5 @@
 //	test/transcript   runs the console blocks of a README
 //	test/docs         compares the texts with the code
 //
-// No package imports a chapter, and only tests and the last two groups import from these two.
+// No package imports a chapter. Only tests, exercises and scripts/exercise import from the last two groups.
 package internal

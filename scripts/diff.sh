@@ -2,7 +2,7 @@
 # usage: diff.sh N
 # Shows what chapter N adds to the one before: their Go files, without tests, exercises and generated code. First which
 # of them are new, changed, the same, or gone, and which packages of internal/ they use for the first time, then how they
-# differ. The files are in the order in which main.go says to read them.
+# differ. The files are in the order in which main.go says to read them; main.go, which puts the parts together, is the last.
 set -uo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -14,9 +14,9 @@ cd "$root" || exit 1
 files() {
 	(
 		cd "$1" || exit
-		sed -n -e '/^package/q' -e '/Read in this order:/,$p' main.go | grep -o '[a-z0-9_/]*\.go'
+		sed -n -e '/^package/q' -e '/Read in this order:/,$p' main.go | grep -o '[a-z0-9_/]*\.go' | grep -vxF main.go
+		find . -name '*.go' ! -name '*_test.go' ! -path './exercises/*' ! -path ./main.go | LC_ALL=C sort | cut -c3-
 		echo main.go
-		find . -name '*.go' ! -name '*_test.go' ! -path './exercises/*' | LC_ALL=C sort | cut -c3-
 	) | awk '!seen[$0]++' | while IFS= read -r file; do
 		[ -f "$1/$file" ] && ! grep -q '^// Code generated .* DO NOT EDIT' "$1/$file" && echo "$file"
 	done
@@ -57,12 +57,16 @@ show() {
 		elif [ "$old" = /dev/null ]; then
 			echo "new:     $after/$file"
 		elif cmp -s "$old" "$after/$file"; then
-			echo "same:    $after/$file"
-		else
+			echo "same:    $after/$file (not shown)"
+		elif [ "$old" = "$before/$file" ]; then
 			echo "changed: $after/$file"
+		else
+			echo "changed: $after/$file, which was $old"
 		fi
 	done
-	used "$after" | grep -vxF "$(used "$before")" | sed 's/^/uses:    /'
+	used "$after" | grep -vxF "$(used "$before")" | while IFS= read -r package; do
+		echo "uses:    $package: $(sed -n "s|^//	${package#internal/}  *||p" internal/doc.go)"
+	done
 	for file in $all; do
 		[ -f "$after/$file" ] || continue # what is gone is in the chapter before
 		old "$file"

@@ -131,7 +131,9 @@ func accepted(e manifest.Exercise) (elements []element, err error) {
 	if err != nil {
 		return nil, err
 	}
-	text := func(n ast.Node) string { return string(data[fset.Position(n.Pos()).Offset:fset.Position(n.End()).Offset]) }
+	text := func(n ast.Node) string {
+		return string(data[fset.Position(n.Pos()).Offset:fset.Position(n.End()).Offset])
+	}
 	ast.Inspect(parsed, func(n ast.Node) bool {
 		field, ok := n.(*ast.KeyValueExpr)
 		if !ok || text(field.Key) != "Accepted" {
