@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -28,7 +27,7 @@ const (
 // report is what came of an exercise's mutants.
 type report struct {
 	exercise                            manifest.Exercise
-	mutants, rejected, listed, survived int
+	mutants, rejected, listed, survived int // survived: accepted without a reason, or with one that is out of date
 	took                                time.Duration
 	text                                string
 }
@@ -39,7 +38,7 @@ type kept struct {
 	Reason string `yaml:"reason"`
 }
 
-// grade makes the mutants of an exercise, compiles all into one test program, and runs each in a process of its own.
+// grade runs the mutants of an exercise.
 func grade(ctx context.Context, o options, p *packages, e manifest.Exercise, folder string) (report, error) {
 	begin := time.Now()
 	r := report{exercise: e}
@@ -47,12 +46,18 @@ func grade(ctx context.Context, o options, p *packages, e manifest.Exercise, fol
 	if err != nil {
 		return r, err
 	}
-	roots, err := accepted(e)
+	mutants, overlay, err := write(o, p, e, source, folder)
 	if err != nil {
 		return r, err
 	}
-	answersPath := module + filepath.ToSlash(e.Answers())
-	original, err := p.check(answersPath, source)
+	r.mutants = len(mutants)
+	if o.list || len(mutants) == 0 {
+		for _, m := range mutants {
+			r.text += fmt.Sprintf("%s  %s:%d  %s\n", e.ID, m.file, m.line, m.name)
+		}
+		return r, nil
+	}
+	verdicts, err := runMutants(ctx, o, e, overlay, folder)
 	if err != nil {
 		return r, err
 	}
@@ -60,18 +65,71 @@ func grade(ctx context.Context, o options, p *packages, e manifest.Exercise, fol
 	if err != nil {
 		return r, err
 	}
+	for i, m := range mutants {
+		v := verdicts[number(i)]
+		reason, isKept := reasons[m.name]
+		delete(reasons, m.name)
+		place := fmt.Sprintf("%s:%d  %s", m.file, m.line, m.name)
+		switch {
+		case v.rejected && isKept:
+			r.rejected++
+			r.survived++
+			r.say("%s  mutants.yaml has a mutant that is rejected now: %s", e.ID, m.name)
+		case v.rejected:
+			r.rejected++
+			if o.verbose {
+				r.say("%s  rejected %s\n%s", e.ID, place, indent(v.says))
+			}
+		case isKept:
+			r.listed++
+			if o.verbose {
+				r.say("%s  accepted %s\n%s", e.ID, place, indent(reason))
+			}
+		default:
+			r.survived++
+			r.say("%s  %s %s\n%s%s", e.ID, v.outcome(), place, difference(source[m.file], m.edits), indent(v.says))
+		}
+	}
+	if o.operator == "" {
+		for name := range reasons {
+			r.survived++
+			r.say("%s  mutants.yaml has a mutant that does not exist: %s", e.ID, name)
+		}
+	}
+	r.took = time.Since(begin)
+	return r, nil
+}
 
-	overlay := struct{ Replace map[string]string }{map[string]string{}}
-	all := map[string]mutant{}
-	names := map[string]int{}
-	var order []string
-	seen := map[changedFile]bool{}
+// overlay adds files to a package without writing them there: go test -overlay.
+type overlay struct{ Replace map[string]string }
+
+// number is the name under which a grader knows a mutant.
+func number(index int) string { return fmt.Sprintf("mutant %d", index+1) }
+
+// write makes the mutants of an exercise, those that compile, and writes a file for each.
+func write(o options, p *packages, e manifest.Exercise, source map[string]string, folder string) ([]mutant, overlay, error) {
+	files := overlay{map[string]string{}}
+	roots, err := accepted(e)
+	if err != nil {
+		return nil, files, err
+	}
+	answersPath := module + filepath.ToSlash(e.Answers())
+	original, err := p.check(answersPath, source)
+	if err != nil {
+		return nil, files, err
+	}
+	inFolder, err := filepath.Abs(e.Folder)
+	if err != nil {
+		return nil, files, err
+	}
+	var mutants []mutant
+	seen, names := map[string]bool{}, map[string]int{}
 	for _, root := range roots {
 		for _, d := range original.closure(root.names) {
 			for _, m := range original.mutants(d.file, d.decl, d.name) {
-				text := changedFile{d.file, apply(source[m.file], m.edits)}
+				text := m.file + apply(source[m.file], m.edits)
 				if seen[text] {
-					continue // another answer has the same declaration
+					continue // another answer has this declaration, too
 				}
 				seen[text] = true
 				changed := p.mutate(answersPath, source, m)
@@ -85,72 +143,18 @@ func grade(ctx context.Context, o options, p *packages, e manifest.Exercise, fol
 				if !strings.Contains(m.name, o.operator) {
 					continue
 				}
-				number := len(all) + 1
-				id := fmt.Sprintf("mutant %d", number)
-				all[id] = m
-				order = append(order, id)
-				file := filepath.Join(folder, e.ID+"-"+strings.ReplaceAll(id, " ", "-")+".go")
-				if err := os.WriteFile(file, []byte(changed.emit(number, id, answersPath, root)), 0o600); err != nil {
-					return r, err
+				n := len(mutants)
+				mutants = append(mutants, m)
+				file := filepath.Join(folder, fmt.Sprintf("%s-%d.go", e.ID, n))
+				if err := os.WriteFile(file, []byte(changed.emit(n, number(n), answersPath, root)), 0o600); err != nil {
+					return nil, files, err
 				}
-				in, err := filepath.Abs(filepath.Join(e.Folder, fmt.Sprintf("mutant%d_test.go", number)))
-				if err != nil {
-					return r, err
-				}
-				overlay.Replace[in] = file
+				files.Replace[filepath.Join(inFolder, fmt.Sprintf("mutant%d_test.go", n))] = file
 			}
 		}
 	}
-	r.mutants = len(all)
-	if o.list || len(all) == 0 {
-		for _, id := range order {
-			r.text += fmt.Sprintf("%s  %s:%d  %s\n", e.ID, all[id].file, all[id].line, all[id].name)
-		}
-		return r, nil
-	}
-	verdicts, err := runMutants(ctx, o, e, overlay, folder)
-	if err != nil {
-		return r, err
-	}
-	var text strings.Builder
-	for _, id := range order {
-		m, v := all[id], verdicts[id]
-		reason, isKept := reasons[m.name]
-		delete(reasons, m.name)
-		switch {
-		case v.rejected && isKept:
-			fmt.Fprintf(&text, "%s  mutants.yaml has a mutant that is rejected now: %s\n", e.ID, m.name)
-			r.rejected++
-			r.survived++
-		case v.rejected:
-			r.rejected++
-			if o.verbose {
-				fmt.Fprintf(&text, "%s  rejected %s:%d  %s\n%s\n", e.ID, m.file, m.line, m.name, indent(v.says))
-			}
-		case isKept:
-			r.listed++
-			if o.verbose {
-				fmt.Fprintf(&text, "%s  accepted %s:%d  %s\n        %s\n", e.ID, m.file, m.line, m.name, reason)
-			}
-		default:
-			r.survived++
-			fmt.Fprintf(&text, "%s  %s %s:%d  %s\n%s", e.ID, v.outcome(), m.file, m.line, m.name, difference(source[m.file], m.edits))
-			if v.says != "" {
-				fmt.Fprintln(&text, indent(v.says))
-			}
-		}
-	}
-	if o.operator == "" {
-		for name := range reasons {
-			fmt.Fprintf(&text, "%s  mutants.yaml has a mutant that does not exist: %s\n", e.ID, name)
-			r.survived++
-		}
-	}
-	r.text, r.took = text.String(), time.Since(begin)
-	return r, nil
+	return mutants, files, nil
 }
-
-type changedFile struct{ file, text string }
 
 // verdict is what a grader said of a mutant.
 type verdict struct {
@@ -169,9 +173,9 @@ func (v verdict) outcome() string {
 	}
 }
 
-// runMutants compiles the grader with the mutants, and lets its own test run them.
-func runMutants(ctx context.Context, o options, e manifest.Exercise, overlay any, folder string) (map[string]verdict, error) {
-	data, err := json.Marshal(overlay)
+// runMutants compiles the grader with the mutants, and lets its own test run them, each in a process of its own.
+func runMutants(ctx context.Context, o options, e manifest.Exercise, files overlay, folder string) (map[string]verdict, error) {
+	data, err := json.Marshal(files)
 	if err != nil {
 		return nil, err
 	}
@@ -188,49 +192,52 @@ func runMutants(ctx context.Context, o options, e manifest.Exercise, overlay any
 		return nil, fmt.Errorf("the mutants do not compile: %w\n%s", err, output)
 	}
 	defer os.Remove(program)
-	test := exec.CommandContext(ctx, program, "-test.run=^TestGrader$/^mutant-", "-test.v", fmt.Sprintf("-test.parallel=%d", o.parallel))
+	test := exec.CommandContext(ctx, "go", "tool", "test2json", program, "-test.run=^TestGrader$/^mutant-",
+		"-test.v=test2json", fmt.Sprintf("-test.parallel=%d", o.parallel))
 	test.Dir = e.Folder
-	var stderr bytes.Buffer
-	test.Stderr = &stderr
 	output, err := test.Output()
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
 		return nil, err
 	}
-	verdicts := map[string]verdict{}
-	var current string
-	says := map[string]*strings.Builder{}
-	for line := range strings.Lines(string(output)) {
-		line = strings.TrimRight(line, "\n")
-		switch match := subtest.FindStringSubmatch(line); {
-		case match != nil && (match[1] == "=== NAME " || match[1] == "=== RUN  " || match[1] == "=== CONT "):
-			current = match[2]
-		case match != nil && match[1] != "=== PAUSE":
-			current = match[2]
-			text := ""
-			if says[current] != nil {
-				text = says[current].String()
+	return read(output)
+}
+
+// read reads the verdicts of a test's events.
+func read(events []byte) (map[string]verdict, error) {
+	verdicts, says := map[string]verdict{}, map[string]string{}
+	for decoder := json.NewDecoder(bytes.NewReader(events)); ; {
+		var event struct{ Action, Test, Output string }
+		if err := decoder.Decode(&event); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return nil, err
+		}
+		name, isMutant := strings.CutPrefix(event.Test, "TestGrader/mutant-")
+		if !isMutant {
+			continue
+		}
+		text := says[name]
+		switch event.Action {
+		case "output":
+			if !strings.Contains(event.Output, "=== ") && !strings.Contains(event.Output, "--- ") {
+				says[name] += strings.TrimSpace(event.Output) + "\n"
 			}
-			passed := match[1] == "    --- PASS:"
+		case "pass":
+			verdicts["mutant "+name] = verdict{ran: true, rejected: true, says: text}
+		case "fail":
 			// A verdict of more than five lines is a rejection, too.
-			rejected := passed || strings.Contains(text, "more than five lines")
+			rejected := strings.Contains(text, "more than five lines")
 			if strings.Contains(text, "a wrong answer is accepted") {
 				text = ""
 			}
-			verdicts[strings.Replace(current, "-", " ", 1)] = verdict{ran: true, rejected: rejected, says: text}
-		case current != "":
-			if says[current] == nil {
-				says[current] = &strings.Builder{}
-			}
-			says[current].WriteString(strings.TrimSpace(line) + "\n")
+			verdicts["mutant "+name] = verdict{ran: true, rejected: rejected, says: text}
 		}
 	}
 	if len(verdicts) == 0 {
-		return nil, fmt.Errorf("no mutant ran: %s%s", last(string(output)), last(stderr.String()))
+		return nil, fmt.Errorf("no mutant ran: %s", last(string(events)))
 	}
 	return verdicts, nil
 }
-
-var subtest = regexp.MustCompile(`^(=== RUN  |=== CONT |=== NAME |=== PAUSE|    --- PASS:|    --- FAIL:|    --- SKIP:) +TestGrader/(mutant-\d+)`)
 
 func last(output string) string {
 	lines := strings.Split(strings.TrimSpace(output), "\n")
@@ -281,7 +288,14 @@ func difference(source string, edits []edit) string {
 }
 
 func indent(text string) string {
-	return "        " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n        ")
+	if text == "" {
+		return ""
+	}
+	return "        " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n        ") + "\n"
+}
+
+func (r *report) say(format string, args ...any) {
+	r.text += strings.TrimRight(fmt.Sprintf(format, args...), "\n") + "\n"
 }
 
 func (r *report) add(other report) {

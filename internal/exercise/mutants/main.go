@@ -9,8 +9,12 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/pflag"
@@ -29,6 +33,7 @@ func main() {
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "print why each mutant was rejected, too")
 	flags.IntVar(&o.parallel, "parallel", 3*runtime.NumCPU(), "how many mutants of an exercise run at once")
 	flags.StringVar(&o.operator, "only", "", "mutants whose name contains this")
+	flags.StringVar(&o.since, "since", "", "exercises that have changed since this commit")
 	_ = flags.Parse(os.Args[1:])
 	survivors, err := run(ctx, o, flags.Args())
 	switch {
@@ -44,12 +49,16 @@ type options struct {
 	list, race, verbose bool
 	parallel            int
 	operator            string
+	since               string
 }
 
-// run runs the mutants of the exercises with these numbers, or of all, and returns how many were accepted without a reason.
+// run runs the mutants of the exercises with these numbers, or of all, and returns how many need a look.
 func run(ctx context.Context, o options, numbers []string) (survivors int, err error) {
 	exercises, err := selected(numbers)
-	if err != nil {
+	if err == nil && o.since != "" {
+		exercises, err = changed(ctx, exercises, o.since)
+	}
+	if err != nil || len(exercises) == 0 {
 		return 0, err
 	}
 	packages, err := newPackages(ctx, exercises)
@@ -110,4 +119,23 @@ func selected(numbers []string) (exercises []manifest.Exercise, err error) {
 		return nil, fmt.Errorf("there is no exercise %s: make progress lists them", number)
 	}
 	return exercises, nil
+}
+
+// changed returns those of the exercises that commits have changed: their folders, or their answers.
+func changed(ctx context.Context, exercises []manifest.Exercise, since string) ([]manifest.Exercise, error) {
+	diff := exec.CommandContext(ctx, "git", "diff", "--name-only", since, "--")
+	diff.Stderr = os.Stderr
+	output, err := diff.Output()
+	if err != nil {
+		return nil, fmt.Errorf("git diff: %w", err)
+	}
+	return slices.DeleteFunc(exercises, func(e manifest.Exercise) bool {
+		for file := range strings.Lines(string(output)) {
+			folder := filepath.Dir(strings.TrimSpace(file))
+			if folder == filepath.ToSlash(e.Folder) || folder == filepath.ToSlash(e.Answers()) {
+				return false
+			}
+		}
+		return true
+	}), nil
 }
