@@ -2,6 +2,7 @@ package exercise_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,9 +10,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
 	exercise "example.com/client-go-workbook/05-controller/exercises/09-stale-store"
@@ -35,63 +38,156 @@ var grader = grade.Exercise[answer]{
 		{Name: "waits for the store", Answer: answers.WaitsForTheStore, Says: "it has 2"},
 		{Name: "overwrites", Answer: answers.Overwrites, Says: "has another password"},
 		{Name: "applies again", Answer: answers.AppliesAgain, Says: "has another password"},
-		{Name: "takes any Secret for its own", Answer: answers.TakesAnySecretForItsOwn, Says: "it returns nil"},
+		{Name: "takes any Secret for its own", Answer: answers.TakesAnySecretForItsOwn, Says: "is on the server: an error"},
+		{Name: "takes what the store has", Answer: answers.TakesWhatTheStoreHas, Says: "is in the store: an error, or a new Secret"},
+		{Name: "deletes the old one", Answer: answers.DeletesTheOldOne, Says: "it sends DELETE secrets/"},
+		{Name: "ignores the error of List", Answer: answers.IgnoresTheErrorOfList, Says: "500 InternalError: EnsureSecret returns an error"},
 	},
 	Grade: func(t *grade.T, ensureSecret answer) {
 		config := testcluster.Config(t)
 		namespace := testcluster.Namespace(t, config)
 		core := typedcorev1.NewForConfigOrDie(config)
-		recorded, writes := testkit.Writes(config)
+		recorded, requests := grade.Failing(config, 0, "")
 		g := &world{T: t, configMaps: core.ConfigMaps(namespace), secrets: core.Secrets(namespace)}
 		learners := typedcorev1.NewForConfigOrDie(recorded).Secrets(namespace)
-		store := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
-		ensure := func(when string, configMap *corev1.ConfigMap) error {
+		store := newStore()
+		ensure := func(when string, configMap *corev1.ConfigMap) (sent []grade.Request, err error) {
 			t.Doing("EnsureSecret is called: %s", when)
-			return ensureSecret(t.Context(), corelisters.NewSecretLister(store), learners, configMap)
+			before := len(requests.All())
+			unchanged := t.Unchanged(append(store.List(), configMap)...)
+			err = ensureSecret(t.Context(), corelisters.NewSecretLister(store), learners, configMap)
+			unchanged()
+			return requests.All()[before:], err
 		}
 
 		name := fmt.Sprintf("orders-%d", t.Rand.IntN(1000))
 		orders := g.createConfigMap(name)
-		if err := ensure("there is no Secret", orders); err != nil {
+		if _, err := ensure("there is no Secret", orders); err != nil {
 			t.Reject("EnsureSecret returns nil when there is no Secret", fmt.Sprintf("it returns: %v", err), "SecretInterface.Create")
 		}
 		first := g.secretOf("the first sync", orders)
-		_ = ensure("the store does not have it yet", orders) // an error is allowed: the key comes back
-		g.checkSame("a sync with a stale store", orders, first)
+		for _, other := range []string{"z-last", "a-first"} { // the answer's Secret is the first in a list, and then the last but one
+			_ = store.Add(g.createSecret(other))
+			_, _ = ensure("the store does not have it yet", orders) // an error is allowed: the key comes back
+			g.checkSame("a sync with a stale store", orders, first)
+		}
 		billing := g.createConfigMap(name + "-billing")
-		if err := ensure("another ConfigMap", billing); err != nil {
+		if _, err := ensure("another ConfigMap", billing); err != nil {
 			t.Reject("EnsureSecret returns nil for another ConfigMap", fmt.Sprintf("it returns: %v", err), "SecretInterface.Create")
 		}
-		g.secretOf("the sync of another ConfigMap", billing)
-
-		if err := store.Add(first); err != nil {
-			t.Fatal(err)
+		if second := g.secretOf("the sync of another ConfigMap", billing); password(second) == password(first) {
+			t.Reject("each Secret has a password of its own", "two have the same", "rand.Text")
 		}
-		writes()
-		if err := ensure("the store has the Secret", orders); err != nil {
+
+		_ = store.Add(first)
+		sent, err := ensure("the store has the Secret", orders)
+		if err != nil {
 			t.Reject("EnsureSecret returns nil if the store has the Secret", fmt.Sprintf("it returns: %v", err), "SecretLister")
 		}
-		if sent := writes(); len(sent) > 0 {
-			t.Reject("no write if the store has the Secret", "it sends "+strings.Join(sent, ", "), "SecretLister")
+		if len(sent) > 0 {
+			t.Reject("no request if the store has the Secret", "it sends "+describe(sent[0]), "SecretLister")
 		}
 
 		again := g.recreate(orders, first)
-		if err := store.Delete(first); err != nil {
-			t.Fatal(err)
+		for _, c := range []struct {
+			when  string
+			store cache.Indexer
+		}{
+			{"the ConfigMap is a new one, the old Secret is on the server", newStore()},
+			{"the ConfigMap is a new one, the old Secret is in the store", newStore(first)},
+		} {
+			store = c.store
+			sent, err := ensure(c.when, again)
+			for _, request := range sent {
+				if !request.Reads() && request.Name == first.Name {
+					t.Reject(c.when+": it is not touched", "it sends "+describe(request), "whose Secret is it? metav1.IsControlledBy")
+				}
+			}
+			if err == nil && len(g.controlled(again)) == 0 {
+				t.Reject(c.when+": an error, or a new Secret",
+					"it returns nil, and the new ConfigMap controls no Secret", "whose is what exists already? metav1.IsControlledBy")
+			}
+			g.checkSame("a sync of a new ConfigMap with the same name", orders, first)
 		}
-		err := ensure("the ConfigMap is a new one, and the old Secret is still there", again)
-		if err == nil && len(g.controlled(again)) == 0 {
-			t.Reject("an error, or a Secret that the new ConfigMap controls: the Secret of an earlier one is still there",
-				"it returns nil, and there is no Secret of the new ConfigMap", "apierrors.IsAlreadyExists: whose is what exists already?")
+
+		t.Doing("EnsureSecret is called, and the lister returns an error")
+		if err := ensureSecret(t.Context(), brokenLister{}, learners, g.createConfigMap(name+"-unread")); err == nil {
+			t.Reject("EnsureSecret returns an error when the lister does", "it returns nil", "SecretNamespaceLister: Get and List")
 		}
-		g.checkSame("a sync of a new ConfigMap with the same name", orders, first)
+		calls := &grade.Calls{
+			Name: "EnsureSecret", Config: config, Done: "the ConfigMap has one Secret", Right: right,
+			New: func(number int) grade.Case {
+				return g.newCase(g.createConfigMap(fmt.Sprintf("%s-%d", name, number)), ensureSecret)
+			},
+		}
+		calls.FailEachRequest(t)
+		calls.EndContext(t)
 	},
 }
+
+// right is an error if the server cannot say what exists: then nothing may be created.
+func right(request grade.Request, fault grade.Fault) grade.Outcome {
+	if request.Reads() && fault != grade.NotFound {
+		return grade.Error
+	}
+	return grade.ErrorOrDone
+}
+
+// describe says what a request does: "DELETE secrets/orders".
+func describe(request grade.Request) string {
+	return strings.TrimSuffix(request.Method+" "+request.Resource+"/"+request.Name, "/")
+}
+
+func newStore(secrets ...*corev1.Secret) cache.Indexer {
+	store := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
+	for _, secret := range secrets {
+		_ = store.Add(secret) // it never fails: each Secret has a name
+	}
+	return store
+}
+
+// brokenLister returns errors only.
+type brokenLister struct{}
+
+var errBroken = errors.New("the store cannot be read")
+
+func (brokenLister) List(labels.Selector) ([]*corev1.Secret, error)     { return nil, errBroken }
+func (brokenLister) Get(string) (*corev1.Secret, error)                 { return nil, errBroken }
+func (l brokenLister) Secrets(string) corelisters.SecretNamespaceLister { return l }
 
 type world struct {
 	*grade.T
 	configMaps typedcorev1.ConfigMapInterface
 	secrets    typedcorev1.SecretInterface
+}
+
+// newCase makes a case in which a request fails: the store is empty at first, and has what there is at the next call.
+func (g *world) newCase(configMap *corev1.ConfigMap, ensureSecret answer) grade.Case {
+	return grade.Case{
+		Call: func(ctx context.Context, config *rest.Config) error {
+			store := newStore()
+			for _, secret := range g.controlled(configMap) {
+				_ = store.Add(&secret)
+			}
+			learners := typedcorev1.NewForConfigOrDie(config).Secrets(configMap.Namespace)
+			return ensureSecret(ctx, corelisters.NewSecretLister(store), learners, configMap)
+		},
+		State: func() string {
+			switch n := len(g.controlled(configMap)); n {
+			case 0:
+				return "the ConfigMap has no Secret"
+			case 1:
+				return "the ConfigMap has one Secret"
+			default:
+				return fmt.Sprintf("the ConfigMap has %d Secrets", n)
+			}
+		},
+	}
+}
+
+func (g *world) createSecret(name string) *corev1.Secret {
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	return testkit.Must(g.secrets.Create(g.Context(), secret, metav1.CreateOptions{}))(g)
 }
 
 func (g *world) createConfigMap(name string) *corev1.ConfigMap {
@@ -112,11 +208,18 @@ func (g *world) secretOf(after string, configMap *corev1.ConfigMap) *corev1.Secr
 		g.Reject(fmt.Sprintf("after %s, ConfigMap %s controls one Secret", after, configMap.Name), fmt.Sprintf("it has %d", len(secrets)),
 			`metav1.OwnerReference; the section "Why" of the chapter, "A store can be stale"`)
 	}
-	if len(secrets[0].Data["password"]) < 10 {
-		g.Reject("the Secret has a password of at least ten characters", fmt.Sprintf("it has %q", secrets[0].Data["password"]), "rand.Text")
+	secret := &secrets[0]
+	if len(password(secret)) < 10 {
+		g.Reject("the Secret has a password of at least ten characters", fmt.Sprintf("it has %q", password(secret)), "rand.Text")
 	}
-	return &secrets[0]
+	owner := metav1.GetControllerOf(secret)
+	if got, want := owner.APIVersion+" "+owner.Kind+" "+owner.Name, "v1 ConfigMap "+configMap.Name; got != want {
+		g.Reject("the owner reference of the Secret names "+want, "it names "+got, "metav1.NewControllerRef")
+	}
+	return secret
 }
+
+func password(secret *corev1.Secret) string { return string(secret.Data["password"]) }
 
 // checkSame checks that a ConfigMap's Secret is as it was.
 func (g *world) checkSame(after string, configMap *corev1.ConfigMap, before *corev1.Secret) {
@@ -124,7 +227,7 @@ func (g *world) checkSame(after string, configMap *corev1.ConfigMap, before *cor
 	switch {
 	case now.UID != before.UID:
 		g.Reject("after "+after+", the Secret is the same one", "it is another one", "apierrors.IsAlreadyExists")
-	case string(now.Data["password"]) != string(before.Data["password"]):
+	case password(now) != password(before):
 		g.Reject("after "+after+", the Secret has the same password", "it has another password", "apierrors.IsAlreadyExists")
 	}
 }

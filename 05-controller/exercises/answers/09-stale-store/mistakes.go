@@ -3,6 +3,7 @@ package exercise
 import (
 	"context"
 	"crypto/rand"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -32,7 +33,7 @@ func WaitsForTheStore(
 		time.Sleep(100 * time.Millisecond)
 	}
 	secret := newSecret(configMap)
-	secret.Name, secret.GenerateName = "", configMap.Name+"-"
+	secret.GenerateName = configMap.Name + "-"
 	_, err := secrets.Create(ctx, secret, metav1.CreateOptions{})
 	return err
 }
@@ -43,7 +44,7 @@ func Overwrites(
 ) error {
 	err := createIfMissing(ctx, lister, secrets, configMap)
 	if apierrors.IsAlreadyExists(err) {
-		_, err = secrets.Update(ctx, newSecret(configMap), metav1.UpdateOptions{})
+		_, err = secrets.Update(ctx, newNamedSecret(configMap), metav1.UpdateOptions{})
 	}
 	return err
 }
@@ -59,6 +60,62 @@ func TakesAnySecretForItsOwn(
 	return err
 }
 
+// TakesWhatTheStoreHas takes a Secret in the store for its own that can be that of an earlier ConfigMap.
+func TakesWhatTheStoreHas(
+	ctx context.Context, lister corelisters.SecretLister, secrets typedcorev1.SecretInterface, configMap *corev1.ConfigMap,
+) error {
+	if _, err := lister.Secrets(configMap.Namespace).Get(configMap.Name); !apierrors.IsNotFound(err) {
+		return err // nil if there is one
+	}
+	return createIfMissing(ctx, lister, secrets, configMap)
+}
+
+// DeletesTheOldOne deletes a Secret of its name that is not its own.
+func DeletesTheOldOne(
+	ctx context.Context, lister corelisters.SecretLister, secrets typedcorev1.SecretInterface, configMap *corev1.ConfigMap,
+) error {
+	err := createIfMissing(ctx, lister, secrets, configMap)
+	if !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	existing, getErr := secrets.Get(ctx, configMap.Name, metav1.GetOptions{})
+	if getErr != nil {
+		return getErr
+	}
+	if metav1.IsControlledBy(existing, configMap) {
+		return nil
+	}
+	if err := secrets.Delete(ctx, existing.Name, metav1.DeleteOptions{}); err != nil {
+		return err
+	}
+	return err // the next call creates one
+}
+
+// IgnoresTheErrorOfList takes a list that has failed for an empty one.
+func IgnoresTheErrorOfList(
+	ctx context.Context, lister corelisters.SecretLister, secrets typedcorev1.SecretInterface, configMap *corev1.ConfigMap,
+) error {
+	stored, err := lister.Secrets(configMap.Namespace).List(labels.Everything())
+	if err != nil {
+		return err
+	}
+	isOurs := func(secret *corev1.Secret) bool { return metav1.IsControlledBy(secret, configMap) }
+	if slices.ContainsFunc(stored, isOurs) {
+		return nil
+	}
+	if current, err := secrets.List(ctx, metav1.ListOptions{}); err == nil {
+		for _, secret := range current.Items {
+			if isOurs(&secret) {
+				return nil
+			}
+		}
+	}
+	secret := newSecret(configMap)
+	secret.GenerateName = configMap.Name + "-"
+	_, err = secrets.Create(ctx, secret, metav1.CreateOptions{})
+	return err
+}
+
 // createIfMissing creates the Secret if the store has none.
 func createIfMissing(
 	ctx context.Context, lister corelisters.SecretLister, secrets typedcorev1.SecretInterface, configMap *corev1.ConfigMap,
@@ -70,8 +127,14 @@ func createIfMissing(
 	if err != nil && !apierrors.IsNotFound(err) {
 		return err
 	}
-	_, err = secrets.Create(ctx, newSecret(configMap), metav1.CreateOptions{})
+	_, err = secrets.Create(ctx, newNamedSecret(configMap), metav1.CreateOptions{})
 	return err
+}
+
+func newNamedSecret(configMap *corev1.ConfigMap) *corev1.Secret {
+	secret := newSecret(configMap)
+	secret.Name = configMap.Name
+	return secret
 }
 
 // AppliesAgain applies a new password each time. To apply twice is to apply once only if both are the same.

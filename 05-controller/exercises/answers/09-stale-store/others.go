@@ -18,27 +18,25 @@ func AsksTheServer(
 	secrets typedcorev1.SecretInterface,
 	configMap *corev1.ConfigMap,
 ) error {
-	if stored, err := lister.Secrets(configMap.Namespace).List(labels.Everything()); err != nil || controls(configMap, stored) {
+	stored, err := lister.Secrets(configMap.Namespace).List(labels.Everything())
+	if err != nil {
 		return err
+	}
+	isOurs := func(secret *corev1.Secret) bool { return metav1.IsControlledBy(secret, configMap) }
+	if slices.ContainsFunc(stored, isOurs) {
+		return nil
 	}
 	current, err := secrets.List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err
 	}
-	var items []*corev1.Secret
-	for i := range current.Items {
-		items = append(items, &current.Items[i])
-	}
-	if controls(configMap, items) {
-		return nil
+	for _, secret := range current.Items {
+		if isOurs(&secret) {
+			return nil
+		}
 	}
 	secret := newSecret(configMap)
-	secret.Name, secret.GenerateName = "", configMap.Name+"-"
+	secret.GenerateName = "database-"
 	_, err = secrets.Create(ctx, secret, metav1.CreateOptions{})
 	return err
-}
-
-// controls reports whether a ConfigMap is the controller of one of these Secrets.
-func controls(configMap *corev1.ConfigMap, secrets []*corev1.Secret) bool {
-	return slices.ContainsFunc(secrets, func(secret *corev1.Secret) bool { return metav1.IsControlledBy(secret, configMap) })
 }

@@ -21,32 +21,26 @@ func EnsureSecret(
 	configMap *corev1.ConfigMap,
 ) error {
 	stored, err := lister.Secrets(configMap.Namespace).Get(configMap.Name)
-	if err == nil && metav1.IsControlledBy(stored, configMap) {
+	switch {
+	case err == nil && metav1.IsControlledBy(stored, configMap):
 		return nil
-	}
-	if err != nil && !apierrors.IsNotFound(err) {
+	case err == nil:
+		return fmt.Errorf("there is a Secret %s, and this ConfigMap is not its controller", stored.Name)
+	case !apierrors.IsNotFound(err):
 		return err
 	}
-	_, err = secrets.Create(ctx, newSecret(configMap), metav1.CreateOptions{})
-	if !apierrors.IsAlreadyExists(err) {
-		return err
-	}
-	// Either the store has been stale, or the Secret is not ours. The server knows which.
-	existing, err := secrets.Get(ctx, configMap.Name, metav1.GetOptions{})
-	if err != nil {
-		return err
-	}
-	if !metav1.IsControlledBy(existing, configMap) {
-		return fmt.Errorf("there is a Secret %s, and this ConfigMap is not its controller", existing.Name)
-	}
-	return nil
+	// The name is the same each time. If the store is stale, the server answers AlreadyExists: whose Secret that is, the next
+	// call sees in the store.
+	secret := newSecret(configMap)
+	secret.Name = configMap.Name
+	_, err = secrets.Create(ctx, secret, metav1.CreateOptions{})
+	return err
 }
 
-// newSecret returns the Secret of a ConfigMap, with a new password.
+// newSecret returns a Secret of a ConfigMap without a name, with a new password.
 func newSecret(configMap *corev1.ConfigMap) *corev1.Secret {
 	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: configMap.Name,
 			OwnerReferences: []metav1.OwnerReference{
 				*metav1.NewControllerRef(configMap, corev1.SchemeGroupVersion.WithKind("ConfigMap")),
 			},
