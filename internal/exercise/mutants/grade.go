@@ -326,6 +326,6 @@ func (r report) print(out io.Writer, o options) {
 // total prints the table of all exercises.
 func (r report) total(out io.Writer) {
 	lines := slices.Sorted(strings.Lines(r.text))
-	fmt.Fprintf(out, "\n| exercise | mutants | rejected | accepted with a reason | to look at | score | time |\n| --- | --- | --- | --- | --- | --- | --- |\n%s| all | %s |\n",
-		strings.Join(lines, ""), r.figures())
+	fmt.Fprintf(out, "\n| exercise | mutants | rejected | accepted with a reason | to look at | score | time |\n"+
+		"| --- | --- | --- | --- | --- | --- | --- |\n%s| all | %s |\n", strings.Join(lines, ""), r.figures())
 }
