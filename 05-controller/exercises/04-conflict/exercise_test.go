@@ -32,6 +32,11 @@ var grader = grade.Exercise[answer]{
 		{Name: "gives up", Answer: answers.GivesUp, Says: "the object has been modified"},
 		{Name: "retries everything", Answer: answers.RetriesEverything, Says: "it sends GET 5 times"},
 		{Name: "hides the conflict", Answer: answers.HidesTheConflict, Says: "an increment is lost"},
+		{Name: "adds two after a conflict", Answer: answers.AddsTwoAfterAConflict, Says: "more than your 1"},
+		{Name: "wipes other keys", Answer: answers.WipesOtherKeys, Says: "the other key and the label"},
+		{Name: "hides other errors", Answer: answers.HidesOtherErrors, Says: "500 InternalError: Increment returns an error"},
+		{Name: "retries any error of Update", Answer: answers.RetriesAnyErrorOfUpdate, Says: "InternalError: Increment sends no more"},
+		{Name: "has a context of its own", Answer: answers.HasAContextOfItsOwn, Says: "each request has the ctx"},
 	},
 	Grade: func(t *grade.T, increment answer) {
 		config := testcluster.Config(t)
@@ -40,8 +45,8 @@ var grader = grade.Exercise[answer]{
 		name := fmt.Sprintf("visits-%d", t.Rand.IntN(1000))
 		start := t.Rand.IntN(1000)
 		testkit.Must(configMaps.Create(t.Context(), &corev1.ConfigMap{
-			ObjectMeta: metav1.ObjectMeta{Name: name},
-			Data:       map[string]string{"count": strconv.Itoa(start)},
+			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": "shop"}},
+			Data:       map[string]string{"count": strconv.Itoa(start), "title": "Visits"},
 		}, metav1.CreateOptions{}))(t)
 
 		want := start
@@ -55,10 +60,18 @@ var grader = grade.Exercise[answer]{
 			}
 			want += *added + 1
 			if got := count(t, configMaps, name); got != want {
-				t.Reject(fmt.Sprintf("count is %d: it was %d, others have added %d, and you 1", want, want-*added-1, *added),
-					fmt.Sprintf("it is %d: an increment is lost", got),
+				seen := fmt.Sprintf("it is %d: an increment is lost", got)
+				if got > want {
+					seen = fmt.Sprintf("it is %d: you have added more than your 1", got)
+				}
+				t.Reject(fmt.Sprintf("count is %d: it was %d, others have added %d, and you 1", want, want-*added-1, *added), seen,
 					"the resourceVersion of the object that you send, and what becomes of the error of Update")
 			}
+		}
+		configMap := testkit.Must(configMaps.Get(t.Context(), name, metav1.GetOptions{}))(t)
+		if configMap.Data["title"] != "Visits" || configMap.Labels["app"] != "shop" {
+			t.Reject("the other key and the label of the ConfigMap stay", fmt.Sprintf("data is %v, labels are %v", configMap.Data,
+				configMap.Labels), "an update replaces the whole object: begin with what you have read")
 		}
 
 		var requests []string
@@ -74,9 +87,50 @@ var grader = grade.Exercise[answer]{
 		}
 		if len(requests) > 1 {
 			t.Reject("for a ConfigMap that does not exist, Increment sends one request",
-				fmt.Sprintf("it sends %s %d times", requests[0], len(requests)), "which errors does retry.RetryOnConflict retry?")
+				fmt.Sprintf("it sends %s %d times", requests[0], len(requests)), look)
 		}
+
+		calls := &grade.Calls{
+			Name: "Increment", Config: config, Done: "count has grown by 1", Look: look,
+			New: func(number int) grade.Case {
+				return newCase(t, configMaps, fmt.Sprintf("%s-%d", name, number), increment)
+			},
+			Right: func(_ grade.Request, fault grade.Fault) grade.Outcome {
+				if fault == grade.Conflict {
+					return grade.Done
+				}
+				return grade.Error
+			},
+		}
+		calls.FailEachRequest(t)
+		calls.EndContext(t)
 	},
+}
+
+const look = "which errors does retry.RetryOnConflict retry, and what does it return?"
+
+// newCase makes a ConfigMap for a call of Increment in which a request fails.
+func newCase(t *grade.T, configMaps typedcorev1.ConfigMapInterface, name string, increment answer) grade.Case {
+	start := t.Rand.IntN(1000)
+	configMap := testkit.Must(configMaps.Create(t.Context(), &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Data:       map[string]string{"count": strconv.Itoa(start)},
+	}, metav1.CreateOptions{}))(t)
+	return grade.Case{
+		Call: func(ctx context.Context, config *rest.Config) error {
+			return increment(ctx, typedcorev1.NewForConfigOrDie(config).ConfigMaps(configMap.Namespace), name)
+		},
+		State: func() string { return fmt.Sprintf("count has grown by %d", count(t, configMaps, name)-start) },
+		Check: func(failed grade.Failed) {
+			if failed.Fault != grade.Conflict && len(failed.Requests) > failed.Request.Number {
+				t.Reject(failed.String()+": Increment sends no more requests",
+					"it sends "+failed.Requests[failed.Request.Number].String(), look)
+			}
+			if failed.Fault == grade.AnswerLost {
+				start++ // the server has added one, and nobody knows: the next call adds another
+			}
+		},
+	}
 }
 
 // interfere returns a config with which the first writes come too late: before each, somebody else adds one. It also

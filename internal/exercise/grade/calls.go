@@ -3,6 +3,7 @@ package grade
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"k8s.io/client-go/rest"
 )
@@ -48,7 +49,8 @@ type Case struct {
 	// State says in a few words what the server holds: a part of a verdict. It leaves out what only one case has, such as the
 	// number and UIDs.
 	State func() string
-	// Check, if it is not nil, looks at what has become of a call in which a request has failed.
+	// Check, if it is not nil, looks at what has become of a call in which a request has failed, before the outcome is judged and
+	// before the next call.
 	Check func(Failed)
 }
 
@@ -83,8 +85,10 @@ const (
 // most is how many of an answer's requests fail. It is more than correct answers send.
 const most = 12
 
-// FailEachRequest calls the answer once for each of its requests and each fault, with this request failing. The answer's
-// outcome must be right. If it is an error, the next call, without a fault, must return nil, and the work must be done then.
+// FailEachRequest calls the answer with each of its requests failing, by each fault. The answer's outcome must be right. If it
+// is an error, the next call, without a fault, must return nil, and the work must be done then.
+//
+// Each request has a case for itself. The faults follow one another in it, as long as the answer returns errors.
 func (c *Calls) FailEachRequest(t *T) {
 	t.Helper()
 	c.learn(t)
@@ -93,10 +97,21 @@ func (c *Calls) FailEachRequest(t *T) {
 		if request.Reads() {
 			faults = faultsOfReads
 		}
+		var work *work
 		for _, fault := range faults {
-			if c.right(request, fault) != NotTried {
-				c.fail(t, request, fault)
+			if c.right(request, fault) == NotTried {
+				continue
 			}
+			if work == nil || !c.fail(t, work, fault) {
+				work = c.begin(request)
+				c.fail(t, work, fault)
+			}
+			if work.over {
+				work = nil
+			}
+		}
+		if work != nil {
+			c.mend(t, work)
 		}
 	}
 }
@@ -132,20 +147,39 @@ func (c *Calls) right(request Request, fault Fault) Outcome {
 	return c.Right(request, fault)
 }
 
-func (c *Calls) fail(t *T, request Request, fault Fault) {
+// work is a case whose work is not done yet.
+type work struct {
+	Case
+	chosen func(Request) bool // the request that fails
+	failed Failed             // the last one that has failed
+	over   bool
+}
+
+// begin begins a case in which the request with that number fails.
+func (c *Calls) begin(request Request) *work {
+	return &work{Case: c.next(), chosen: func(sent Request) bool { return sent.Number == request.Number }}
+}
+
+// fail calls the answer with a fault. It returns false if the answer has not sent the request that should fail.
+func (c *Calls) fail(t *T, w *work, fault Fault) bool {
 	t.Helper()
-	one := c.next()
-	config, requests := Failing(c.Config, request.Number, fault)
-	t.Doing("%s returns, when its %s request %s", c.Name, ordinal(request.Number), fault)
-	err := one.Call(t.Context(), config)
-	sent := requests.All()
-	if len(sent) < request.Number {
-		return // it has sent fewer than the first time: nothing has failed
+	config, requests := failing(c.Config, fault, w.chosen)
+	t.Doing("%s returns, after a request %s", c.Name, fault)
+	err := w.Call(t.Context(), config)
+	if requests.failed == nil {
+		w.over = true
+		return false
 	}
-	failed := Failed{Request: sent[request.Number-1], Fault: fault, Err: err, Requests: sent}
-	outcome := c.right(failed.Request, fault)
+	request := *requests.failed
+	w.chosen = request.isRepeated // next time, it can have another number: what was done by then is not sent again
+	w.failed = Failed{Request: request, Fault: fault, Err: err, Requests: requests.All()}
+	outcome := c.right(request, fault)
 	if outcome == NotTried {
-		return // another request than the first time
+		w.over = true // the answer does not always send the same
+		return true
+	}
+	if w.Check != nil {
+		w.Check(w.failed)
 	}
 	look := c.Look
 	if look == "" {
@@ -153,27 +187,32 @@ func (c *Calls) fail(t *T, request Request, fault Fault) {
 	}
 	switch {
 	case outcome == Error && err == nil:
-		t.Reject(fmt.Sprintf("%s: %s returns an error", failed, c.Name), "it returns nil", look)
+		t.Reject(fmt.Sprintf("%s: %s returns an error", w.failed, c.Name), "it returns nil", look)
 	case outcome == Done && err != nil:
-		t.Reject(fmt.Sprintf("%s: %s tries again, and returns nil", failed, c.Name), fmt.Sprintf("it returns: %v", err), look)
+		t.Reject(fmt.Sprintf("%s: %s tries again, and returns nil", w.failed, c.Name), fmt.Sprintf("it returns: %v", err), look)
 	case outcome == Done, outcome == ErrorOrDone && err == nil:
-		if state := one.State(); state != c.Done {
-			t.Reject(fmt.Sprintf("%s: %s returns an error, or nil when %s", failed, c.Name, c.Done), "it returns nil, and "+state, look)
+		if state := w.State(); state != c.Done {
+			t.Reject(fmt.Sprintf("%s: %s returns an error, or nil when %s", w.failed, c.Name, c.Done), "it returns nil, and "+state, look)
 		}
+		w.over = true
+	case err == nil: // the next call would begin where this one has ended
+		c.mend(t, w)
+		w.over = true
 	}
-	if one.Check != nil {
-		one.Check(failed)
-	}
-	if err == nil && outcome != Anything {
-		return
-	}
-	expected := fmt.Sprintf("%s: the next call mends that, so that %s", failed, c.Done)
+	return true
+}
+
+// mend calls the answer without a fault. The work must be done then.
+func (c *Calls) mend(t *T, w *work) {
+	t.Helper()
+	const look = "the second call finds what the first one has left"
+	expected := fmt.Sprintf("%s: the next call mends that, so that %s", w.failed, c.Done)
 	t.Doing("%s", expected)
-	if err := one.Call(t.Context(), c.Config); err != nil {
-		t.Reject(expected, fmt.Sprintf("it returns: %v", err), "the second call finds what the first one has left")
+	if err := w.Call(t.Context(), c.Config); err != nil {
+		t.Reject(expected, fmt.Sprintf("it returns: %v", err), look)
 	}
-	if state := one.State(); state != c.Done {
-		t.Reject(expected, "after the next call, "+state, "the second call finds what the first one has left")
+	if state := w.State(); state != c.Done {
+		t.Reject(expected, "after the next call, "+state, look)
 	}
 }
 
@@ -188,8 +227,11 @@ func (c *Calls) EndContext(t *T) {
 			t.Reject(fmt.Sprintf("each request has the ctx that %s is given", c.Name), request.String()+", has another", look)
 		}
 	}
+	var one *Case
 	for number := range min(most, len(c.requests)) + 1 {
-		one := c.next()
+		if one == nil {
+			one = new(c.next())
+		}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		when := "ctx ends before the call"
@@ -200,6 +242,7 @@ func (c *Calls) EndContext(t *T) {
 		t.Doing("%s returns, when ctx ends before its %s request", c.Name, ordinal(max(number, 1)))
 		err := one.Call(ctx, config)
 		if ctx.Err() == nil {
+			one = nil
 			continue // it has sent fewer requests than the first time
 		}
 		if number > 0 {
@@ -211,6 +254,9 @@ func (c *Calls) EndContext(t *T) {
 		if err == nil && one.State() != c.Done {
 			t.Reject(fmt.Sprintf("%s: %s returns an error", when, c.Name), "it returns nil",
 				"the error that a client returns when ctx has ended")
+		}
+		if slices.ContainsFunc(c.requests[:max(number, 1)-1], func(sent Request) bool { return !sent.Reads() }) {
+			one = nil // a write was done before ctx has ended: the case is not new any more
 		}
 	}
 }

@@ -39,6 +39,11 @@ func (r Request) String() string {
 // Reads says whether the request changes nothing.
 func (r Request) Reads() bool { return r.Method == http.MethodGet }
 
+// isRepeated says whether an answer sends the same again.
+func (r Request) isRepeated(by Request) bool {
+	return r.Method == by.Method && r.Resource == by.Resource && r.Name == by.Name
+}
+
 // Fault is how a request fails: words for a verdict.
 type Fault string
 
@@ -56,15 +61,17 @@ const (
 )
 
 var (
-	faultsOfReads  = []Fault{InternalError, Forbidden, NotFound, NotSent}
-	faultsOfWrites = []Fault{InternalError, Forbidden, NotFound, Conflict, Invalid, NotSent, AnswerLost}
+	faultsOfReads = []Fault{InternalError, Forbidden, NotFound, NotSent}
+	// The last two are those after which the work may be done.
+	faultsOfWrites = []Fault{InternalError, Forbidden, NotFound, Invalid, NotSent, Conflict, AnswerLost}
 )
 
 // Requests are the requests that were sent with a config of [Failing].
 type Requests struct {
-	mu   sync.Mutex
-	sent []Request
-	late []Request // of those: sent with a context that had not ended, after the caller's had
+	mu     sync.Mutex
+	sent   []Request
+	failed *Request  // the one that fails
+	late   []Request // sent with a context that had not ended, after the caller's had
 }
 
 // All returns the requests so far.
@@ -84,18 +91,35 @@ func (r *Requests) add(sent *http.Request) Request {
 	return request
 }
 
+func (r *Requests) choose(request Request, choose func(Request) bool) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.failed != nil || !choose(request) {
+		return false
+	}
+	r.failed = &request
+	return true
+}
+
 // contextKey is the key of a value in the context that an answer is given.
 type contextKey struct{}
 
 // Failing returns a copy of config with which one request fails: the first if number is 1, none if it is 0. It also returns
 // the requests that are sent with the copy.
 func Failing(config *rest.Config, number int, fault Fault) (*rest.Config, *Requests) {
-	return intercept(config, func(request Request, sent *http.Request, next http.RoundTripper) (*http.Response, error) {
-		if request.Number == number {
+	return failing(config, fault, func(request Request) bool { return request.Number == number })
+}
+
+// failing is Failing for the first request that is chosen.
+func failing(config *rest.Config, fault Fault, choose func(Request) bool) (*rest.Config, *Requests) {
+	var requests *Requests
+	config, requests = intercept(config, func(request Request, sent *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if requests.choose(request, choose) {
 			return fail(request, fault, sent, next)
 		}
 		return next.RoundTrip(sent)
 	})
+	return config, requests
 }
 
 // ending returns a copy of config that ends a context just before a request is sent. It lets this one and the next ones not

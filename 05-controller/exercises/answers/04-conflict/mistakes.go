@@ -54,6 +54,69 @@ func RemovesTheVersion(ctx context.Context, configMaps typedcorev1.ConfigMapInte
 	return update(ctx, configMaps, configMap)
 }
 
+// AddsTwoAfterAConflict remembers from attempt to attempt what it has added.
+func AddsTwoAfterAConflict(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string) error {
+	added := 0
+	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		configMap, err := incremented(ctx, configMaps, name)
+		if err != nil {
+			return err
+		}
+		count, err := strconv.Atoi(configMap.Data["count"])
+		if err != nil {
+			return err
+		}
+		configMap.Data["count"] = strconv.Itoa(count + added)
+		added++
+		return update(ctx, configMaps, configMap)
+	})
+}
+
+// WipesOtherKeys sends an object that has nothing but the count.
+func WipesOtherKeys(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string) error {
+	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		configMap, err := incremented(ctx, configMaps, name)
+		if err != nil {
+			return err
+		}
+		return update(ctx, configMaps, &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Name: name, ResourceVersion: configMap.ResourceVersion},
+			Data:       map[string]string{"count": configMap.Data["count"]},
+		})
+	})
+}
+
+// HidesOtherErrors tries again after a conflict, and takes any other error of the update for success.
+func HidesOtherErrors(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string) error {
+	for {
+		configMap, err := incremented(ctx, configMaps, name)
+		if err != nil {
+			return err
+		}
+		if !apierrors.IsConflict(update(ctx, configMaps, configMap)) {
+			return nil
+		}
+	}
+}
+
+// RetriesAnyErrorOfUpdate reads and writes again until the update succeeds.
+func RetriesAnyErrorOfUpdate(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string) error {
+	for {
+		configMap, err := incremented(ctx, configMaps, name)
+		if err != nil {
+			return err
+		}
+		if update(ctx, configMaps, configMap) == nil {
+			return nil
+		}
+	}
+}
+
+// HasAContextOfItsOwn does not end with the caller's context.
+func HasAContextOfItsOwn(_ context.Context, configMaps typedcorev1.ConfigMapInterface, name string) error {
+	return Increment(context.Background(), configMaps, name)
+}
+
 // increment is Increment without a second attempt.
 func increment(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string) error {
 	configMap, err := incremented(ctx, configMaps, name)
