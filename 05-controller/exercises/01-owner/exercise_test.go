@@ -6,9 +6,12 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
 
 	exercise "example.com/client-go-workbook/05-controller/exercises/01-owner"
 	answers "example.com/client-go-workbook/05-controller/exercises/answers/01-owner"
@@ -27,6 +30,12 @@ var grader = grade.Exercise[answer]{
 		{Name: "does not set controller", Answer: answers.DoesNotSetController, Says: "controller is not set"},
 		{Name: "sets a label instead", Answer: answers.SetsALabelInstead, Says: "no owner reference"},
 		{Name: "fails when called again", Answer: answers.FailsWhenCalledAgain, Says: "already exists"},
+		{Name: "hides other errors", Answer: answers.HidesOtherErrors, Says: "500 InternalError: CreateService returns an error"},
+		{Name: "takes any error for a Service that is there", Answer: answers.TakesAnyErrorForAServiceThatIsThere,
+			Says: "returns an error, or nil when the Service is there"},
+		{Name: "overwrites by apply", Answer: answers.OverwritesByApply, Says: "it stays as it is\nseen      CreateService has changed it"},
+		{Name: "changes the ConfigMap", Answer: answers.ChangesTheConfigMap, Says: "an object in the store was changed: ConfigMap"},
+		{Name: "has a context of its own", Answer: answers.HasAContextOfItsOwn, Says: "each request has the ctx"},
 	},
 	Grade: func(t *grade.T, createService answer) {
 		config := testcluster.Config(t)
@@ -34,14 +43,19 @@ var grader = grade.Exercise[answer]{
 		namespace := testcluster.Namespace(t, config)
 		configMaps, services := core.ConfigMaps(namespace), core.Services(namespace)
 		name := fmt.Sprintf("orders-%d", t.Rand.IntN(1000))
-		configMap := testkit.Must(configMaps.Create(t.Context(),
-			&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}))(t)
+		create := func(name string) *corev1.ConfigMap {
+			configMap := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}
+			return testkit.Must(configMaps.Create(t.Context(), configMap, metav1.CreateOptions{}))(t)
+		}
+		configMap := create(name)
+		unchanged := t.Unchanged(configMap)
 
 		t.Doing("CreateService is called for ConfigMap %s", name)
 		if err := createService(t.Context(), services, configMap); err != nil {
 			t.Reject("CreateService creates Service "+name, fmt.Sprintf("it returns: %v", err),
 				"the fields of metav1.OwnerReference; print configMap.Kind")
 		}
+		unchanged()
 		service, err := services.Get(t.Context(), name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			t.Reject("the server has Service "+name, "it has none", "ServiceInterface.Create")
@@ -55,6 +69,31 @@ var grader = grade.Exercise[answer]{
 		if err := createService(t.Context(), services, configMap); err != nil {
 			t.Reject("a second call returns nil: the Service is there", fmt.Sprintf("it returns: %v", err), "apierrors.IsAlreadyExists")
 		}
+		checkAnothers(t, services, create(name+"-another"), createService)
+
+		calls := &grade.Calls{
+			Name: "CreateService", Config: config, Done: "the Service is there, with its owner",
+			New: func(number int) grade.Case {
+				configMap := create(fmt.Sprintf("%s-%d", name, number))
+				return grade.Case{
+					Call: func(ctx context.Context, config *rest.Config) error {
+						return createService(ctx, typedcorev1.NewForConfigOrDie(config).Services(namespace), configMap)
+					},
+					State: func() string {
+						service, err := services.Get(t.Context(), configMap.Name, metav1.GetOptions{})
+						switch {
+						case apierrors.IsNotFound(err):
+							return "there is no Service"
+						case !metav1.IsControlledBy(testkit.Must(service, err)(t), configMap):
+							return "the Service has no owner"
+						}
+						return "the Service is there, with its owner"
+					},
+				}
+			},
+		}
+		calls.FailEachRequest(t)
+		calls.EndContext(t)
 
 		if err := configMaps.Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
@@ -64,6 +103,22 @@ var grader = grade.Exercise[answer]{
 			return apierrors.IsNotFound(err), "the Service is still there"
 		})
 	},
+}
+
+// checkAnothers calls the answer for a ConfigMap, when somebody else has a Service of this name.
+func checkAnothers(t *grade.T, services typedcorev1.ServiceInterface, configMap *corev1.ConfigMap, createService answer) {
+	before := testkit.Must(services.Create(t.Context(), &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: configMap.Name},
+		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 3306, TargetPort: intstr.FromInt32(13306)}}},
+	}, metav1.CreateOptions{}))(t)
+	const when = "somebody else has created a Service of this name: "
+	if err := createService(t.Context(), services, configMap); err != nil {
+		t.Reject(when+"CreateService returns nil", fmt.Sprintf("it returns: %v", err), "apierrors.IsAlreadyExists")
+	}
+	after := testkit.Must(services.Get(t.Context(), configMap.Name, metav1.GetOptions{}))(t)
+	if !apiequality.Semantic.DeepEqual(before, after) {
+		t.Reject(when+"it stays as it is", "CreateService has changed it", "which of your requests change a Service that is there?")
+	}
 }
 
 func checkOwner(t *grade.T, service *corev1.Service, configMap *corev1.ConfigMap) {

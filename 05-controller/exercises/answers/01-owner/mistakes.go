@@ -6,7 +6,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/klog/v2"
 )
 
 // TakesTheKindFromTheObject takes the kind from the object, which has none.
@@ -32,6 +35,49 @@ func SetsALabelInstead(ctx context.Context, services typedcorev1.ServiceInterfac
 func FailsWhenCalledAgain(ctx context.Context, services typedcorev1.ServiceInterface, configMap *corev1.ConfigMap) error {
 	owner := metav1.NewControllerRef(configMap, corev1.SchemeGroupVersion.WithKind("ConfigMap"))
 	return create(ctx, services, metav1.ObjectMeta{Name: configMap.Name, OwnerReferences: []metav1.OwnerReference{*owner}})
+}
+
+// HidesOtherErrors logs an error, and returns nil.
+func HidesOtherErrors(ctx context.Context, services typedcorev1.ServiceInterface, configMap *corev1.ConfigMap) error {
+	if err := CreateService(ctx, services, configMap); err != nil {
+		klog.FromContext(ctx).Error(err, "The Service cannot be created", "service", configMap.Name)
+	}
+	return nil
+}
+
+// TakesAnyErrorForAServiceThatIsThere creates the Service only if Get has said that there is none, and returns nil after any
+// other error.
+func TakesAnyErrorForAServiceThatIsThere(
+	ctx context.Context, services typedcorev1.ServiceInterface, configMap *corev1.ConfigMap,
+) error {
+	if _, err := services.Get(ctx, configMap.Name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		return nil
+	}
+	return CreateService(ctx, services, configMap)
+}
+
+// OverwritesByApply applies the Service at each call, whoever has created it.
+func OverwritesByApply(ctx context.Context, services typedcorev1.ServiceInterface, configMap *corev1.ConfigMap) error {
+	owner := metav1ac.OwnerReference().
+		WithAPIVersion("v1").WithKind("ConfigMap").WithName(configMap.Name).WithUID(configMap.UID).
+		WithController(true)
+	port := corev1ac.ServicePort().WithPort(3306)
+	service := corev1ac.Service(configMap.Name, configMap.Namespace).
+		WithOwnerReferences(owner).
+		WithSpec(corev1ac.ServiceSpec().WithPorts(port))
+	_, err := services.Apply(ctx, service, metav1.ApplyOptions{FieldManager: "workbook", Force: true})
+	return err
+}
+
+// ChangesTheConfigMap sets the kind in the object that it was given.
+func ChangesTheConfigMap(ctx context.Context, services typedcorev1.ServiceInterface, configMap *corev1.ConfigMap) error {
+	configMap.APIVersion, configMap.Kind = "v1", "ConfigMap"
+	return TakesTheKindFromTheObject(ctx, services, configMap)
+}
+
+// HasAContextOfItsOwn does not end with the caller's context.
+func HasAContextOfItsOwn(_ context.Context, services typedcorev1.ServiceInterface, configMap *corev1.ConfigMap) error {
+	return CreateService(context.Background(), services, configMap)
 }
 
 func createOnce(ctx context.Context, services typedcorev1.ServiceInterface, metadata metav1.ObjectMeta) error {
