@@ -2,9 +2,11 @@ package exercise_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
@@ -23,8 +25,10 @@ var grader = grade.Exercise[answer]{
 	Rejected: []grade.Rejected[answer]{
 		{Name: "takes NotFound for a failure", Answer: answers.TakesNotFoundForAFailure, Says: `the error pod "`},
 		{Name: "takes every failure for NotFound", Answer: answers.TakesEveryFailureForNotFound, Says: "and no error"},
+		{Name: "looks for words in the error", Answer: answers.LooksForWordsInTheError, Says: "not found"},
 		{Name: "does not look at the error", Answer: answers.DoesNotLookAtTheError, Says: "nil pointer"},
 		{Name: "reads the whole store", Answer: answers.ReadsTheWholeStore, Says: "200 objects"},
+		{Name: "keeps what it has read", Answer: answers.KeepsWhatItHasRead, Says: "which was updated"},
 	},
 	Grade: gradeImage,
 }
@@ -48,46 +52,58 @@ func gradeImage(t *grade.T, image answer) {
 	}
 
 	name := fmt.Sprintf("web-%d", t.Rand.IntN(count/len(namespaces)))
-	for _, namespace := range namespaces {
+	check := func(namespace, when string) {
+		t.Helper()
 		stored, _, err := store.Indexer.GetByKey(namespace + "/" + name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		want := stored.(*corev1.Pod).Spec.Containers[0].Image
+		unchanged := t.Unchanged(stored)
 		before := store.Read()
 		if got, err := image(lister, namespace, name); err != nil || got != want {
-			t.Reject(fmt.Sprintf("the image of pod %s/%s, %q, and no error", namespace, name, want),
+			t.Reject(fmt.Sprintf("the image of pod %s/%s%s, %q, and no error", namespace, name, when, want),
 				result(got, err),
-				"the lister's Pods(namespace).Get(name)")
+				"the lister's Pods(namespace).Get(name), at each call")
 		}
 		if read := store.Read() - before; read > 2 {
 			t.Reject(fmt.Sprintf("one lookup in the store for pod %s/%s", namespace, name),
 				fmt.Sprintf("%d objects read, of %d in the store", read, count),
 				`"By key, by index, by scan" in the chapter's README`)
 		}
+		unchanged()
+	}
+	for _, namespace := range namespaces {
+		check(namespace, "")
+	}
+	namespace := namespaces[t.Rand.IntN(len(namespaces))]
+	updated := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	updated.Spec.Containers = []corev1.Container{{Image: fmt.Sprintf("updated:%d", t.Rand.IntN(1000))}}
+	if err := store.Update(updated); err != nil {
+		t.Fatal(err)
+	}
+	check(namespace, ", which was updated")
+
+	for _, key := range []cache.ObjectName{{Namespace: "farm", Name: name}, {Namespace: namespace, Name: "missing"}} {
+		if got, err := image(lister, key.Namespace, key.Name); err != nil || got != "" {
+			t.Reject(fmt.Sprintf(`"" and no error for %s, as there is no such pod`, key),
+				result(got, err),
+				"IsNotFound in k8s.io/apimachinery/pkg/api/errors")
+		}
 	}
 
-	if got, err := image(lister, "farm", name); err != nil || got != "" {
-		t.Reject(fmt.Sprintf(`"" and no error for farm/%s, as there is no such pod`, name),
-			result(got, err),
-			"IsNotFound in k8s.io/apimachinery/pkg/api/errors")
-	}
-
-	failure := fmt.Errorf("failure %d of the store", t.Rand.IntN(1000))
-	if got, err := image(corelisters.NewPodLister(failing{store, failure}), "shop", name); err == nil {
-		t.Reject(fmt.Sprintf("an error, as the lister returned one: %v", failure),
-			result(got, err),
-			"what your code does with an error that is not NotFound")
+	for _, failure := range []error{
+		fmt.Errorf("failure %d of the store: its disk was not found", t.Rand.IntN(1000)),
+		apierrors.NewResourceExpired("the store is too old"), // 410 Gone
+	} {
+		store.Failure = failure
+		if got, err := image(lister, namespace, name); err == nil || !strings.Contains(err.Error(), failure.Error()) {
+			t.Reject(fmt.Sprintf("the lister's error: %v", failure),
+				result(got, err),
+				"what your code does with an error that is not NotFound")
+		}
 	}
 }
-
-// failing is a store of which every lookup fails.
-type failing struct {
-	cache.Indexer
-	err error
-}
-
-func (f failing) GetByKey(string) (any, bool, error) { return nil, false, f.err }
 
 func result(got string, err error) string {
 	if err != nil {

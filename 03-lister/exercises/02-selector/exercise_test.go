@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	corelisters "k8s.io/client-go/listers/core/v1"
 
 	exercise "example.com/client-go-workbook/03-lister/exercises/02-selector"
@@ -21,11 +22,14 @@ var grader = grade.Exercise[answer]{
 	Learner:  exercise.PodsOf,
 	Accepted: []answer{answers.PodsOf, answers.ComparesTheLabelsItself},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "looks into all namespaces", Answer: answers.LooksIntoAllNamespaces, Says: "in namespace bank"},
+		{Name: "looks into all namespaces", Answer: answers.LooksIntoAllNamespaces, Says: "which is in namespace"},
 		{Name: "takes no selector for all pods", Answer: answers.TakesNoSelectorForAllPods, Says: "no selector"},
 		{Name: "wants the labels to be equal", Answer: answers.WantsTheLabelsToBeEqual, Says: "without"},
 		{Name: "wants one label only", Answer: answers.WantsOneLabelOnly, Says: "of the selector"},
 		{Name: "expects an order from the lister", Answer: answers.ExpectsAnOrderFromTheLister, Says: "not sorted"},
+		{Name: "takes a missing label for an empty one", Answer: answers.TakesAMissingLabelForAnEmptyOne,
+			Says: "which does not have the label canary"},
+		{Name: "ignores the error", Answer: answers.IgnoresTheError, Says: "and no error"},
 	},
 	Grade: gradePodsOf,
 }
@@ -37,68 +41,147 @@ func gradePodsOf(t *grade.T, podsOf answer) {
 	store := podstore.New()
 	lister := corelisters.NewPodLister(store)
 	app := fmt.Sprintf("app-%d", t.Rand.IntN(1000))
-	add := func(namespace, name string, labels map[string]string) {
-		t.Helper()
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: labels}}
+	newService := func(namespace string, selector map[string]string) *corev1.Service {
+		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: app}}
+		service.Spec.Selector = selector
+		return service
+	}
+	services := []*corev1.Service{
+		newService("shop", map[string]string{"app": app, "tier": "front"}),
+		newService("bank", map[string]string{"app": app, "tier": "front"}),
+		newService("shop", map[string]string{"tier": "back"}),
+		newService("bank", map[string]string{"app": app, "tier": "front", "canary": ""}),
+	}
+
+	// Three pods for all that a label can be: right, another value, missing.
+	var pods []*corev1.Pod
+	numbers := t.Rand.Perm(1000)
+	for combination := range 3 * 3 * 3 * 3 {
+		has := map[string]string{}
+		set := func(key string, choice int, values ...string) {
+			if choice < len(values) {
+				has[key] = values[choice]
+			}
+		}
+		set("app", combination%3, app, "other")
+		set("tier", combination/3%3, "front", "back")
+		set("canary", combination/9%3, "", "yes")
+		set("version", combination/27, "1", "2")
+		for _, namespace := range []string{"shop", "bank"} {
+			name := fmt.Sprintf("%s-%d", app, numbers[len(pods)])
+			pods = append(pods, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: has}})
+		}
+	}
+	var objects []any
+	for _, pod := range pods {
 		if err := store.Add(pod); err != nil {
 			t.Fatal(err)
 		}
+		objects = append(objects, pod)
 	}
-	var want []string
-	for _, number := range t.Rand.Perm(1000)[:20] {
-		want = append(want, fmt.Sprintf("%s-%d", app, number))
-		add("shop", want[len(want)-1], map[string]string{"app": app, "tier": "front", "version": fmt.Sprint(number)})
+	for _, service := range services {
+		objects = append(objects, service)
 	}
-	slices.Sort(want)
-	exact := app + "-exact"
-	add("shop", exact, map[string]string{"app": app, "tier": "front"})
-	want = append(want, exact)
-	slices.Sort(want)
-	wrong := map[string]string{
-		app + "-all":  "without the label tier",
-		app + "-back": "which has tier=back",
-		app + "-bare": "which has no labels",
-		app + "-bank": "which is in namespace bank",
-	}
-	add("shop", app+"-all", map[string]string{"app": app})
-	add("shop", app+"-back", map[string]string{"app": app, "tier": "back"})
-	add("shop", app+"-bare", nil)
-	add("bank", app+"-bank", map[string]string{"app": app, "tier": "front"})
+	unchanged := t.Unchanged(objects...)
 
-	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: app}}
-	service.Spec.Selector = map[string]string{"app": app, "tier": "front"}
-	selector := fmt.Sprintf("app=%s,tier=front", app)
-	got, err := podsOf(lister, service)
+	for _, service := range services {
+		got, err := podsOf(lister, service)
+		if err != nil {
+			t.Reject("no error", err.Error(), "the lister's List")
+		}
+		compare(t, service, pods, got)
+	}
+	// The store changes: the first of all pods that belong to the Service is deleted.
+	first := slices.IndexFunc(pods, func(pod *corev1.Pod) bool { return whyNot(pod, services[0]) == "" })
+	if err := store.Delete(pods[first]); err != nil {
+		t.Fatal(err)
+	}
+	pods = slices.Delete(pods, first, first+1)
+	got, err := podsOf(lister, services[0])
 	if err != nil {
 		t.Reject("no error", err.Error(), "the lister's List")
 	}
-	for _, name := range got {
-		if wrong[name] != "" {
-			t.Reject(fmt.Sprintf("pods of namespace shop with all labels of the selector, %s", selector),
-				fmt.Sprintf("pod %s, %s", name, wrong[name]),
-				"the lister's Pods(namespace).List, and SelectorFromSet in k8s.io/apimachinery/pkg/labels")
-		}
-	}
-	for _, name := range want {
-		if !slices.Contains(got, name) {
-			t.Reject(fmt.Sprintf("%d pods with the labels %s, whatever other labels they have", len(want), selector),
-				fmt.Sprintf("%d pods, without %s", len(got), name),
-				"SelectorFromSet in k8s.io/apimachinery/pkg/labels")
-		}
-	}
-	if len(got) != len(want) {
-		t.Reject(fmt.Sprintf("%d names, each once", len(want)), fmt.Sprintf("%d names: some are there twice", len(got)), "your PodsOf")
-	}
-	if !slices.IsSorted(got) {
-		t.Reject("names in alphabetical order", fmt.Sprintf("they are not sorted: %s ...", got[:3]), "Sort in Go's package slices")
-	}
+	compare(t, services[0], pods, got)
 
 	for _, none := range []map[string]string{nil, {}} {
-		service.Spec.Selector = none
-		if got, err := podsOf(lister, service); err != nil || len(got) > 0 {
+		if got, err := podsOf(lister, newService("shop", none)); err != nil || len(got) > 0 {
 			t.Reject("no name and no error for a Service that has no selector",
 				fmt.Sprintf("%d names, error: %v", len(got), err),
 				"what SelectorFromSet says about an empty set")
 		}
 	}
+	unchanged()
+
+	failure := fmt.Errorf("failure %d of the lister", t.Rand.IntN(1000))
+	if got, err := podsOf(failing{lister, failure}, services[0]); err == nil {
+		t.Reject("the lister's error: "+failure.Error(), fmt.Sprintf("%d names and no error", len(got)), "the error that List returns")
+	}
 }
+
+// compare looks at the names that were returned for a Service.
+func compare(t *grade.T, service *corev1.Service, pods []*corev1.Pod, got []string) {
+	t.Helper()
+	selector := labels.FormatLabels(service.Spec.Selector)
+	const look = "the lister's Pods(namespace).List, and SelectorFromSet in k8s.io/apimachinery/pkg/labels"
+	want, known := 0, map[string]bool{}
+	for _, pod := range pods {
+		reason := whyNot(pod, service)
+		known[pod.Name] = true
+		switch returned := slices.Contains(got, pod.Name); {
+		case returned && reason != "":
+			t.Reject(fmt.Sprintf("pods of namespace %s with all labels of the selector, %s", service.Namespace, selector),
+				fmt.Sprintf("pod %s, %s", pod.Name, reason), look)
+		case !returned && reason == "":
+			t.Reject(fmt.Sprintf("each pod of namespace %s with the labels %s, whatever other labels it has", service.Namespace, selector),
+				fmt.Sprintf("%d pods, without %s", len(got), pod.Name), look)
+		case returned:
+			want++
+		}
+	}
+	for i, name := range got {
+		if !known[name] {
+			t.Reject("names of pods that are in the store", fmt.Sprintf("%q", name), "do you ask the lister at each call?")
+		}
+		if slices.Contains(got[:i], name) {
+			t.Reject(fmt.Sprintf("%d names, each once", want), fmt.Sprintf("%d names, with %s twice", len(got), name), "your PodsOf")
+		}
+	}
+	if !slices.IsSorted(got) {
+		t.Reject("names in alphabetical order", fmt.Sprintf("they are not sorted: %s ...", got[:min(3, len(got))]), "Sort in Go's package slices")
+	}
+}
+
+// whyNot says why a pod does not belong to the Service, or nothing if it does.
+func whyNot(pod *corev1.Pod, service *corev1.Service) string {
+	if pod.Namespace != service.Namespace {
+		return "which is in namespace " + pod.Namespace
+	}
+	for key, value := range service.Spec.Selector {
+		switch got, has := pod.Labels[key]; {
+		case !has:
+			return "which does not have the label " + key
+		case got != value:
+			return fmt.Sprintf("which has %s=%q", key, got)
+		}
+	}
+	return ""
+}
+
+// failing is a lister whose List fails.
+type failing struct {
+	corelisters.PodLister
+	err error
+}
+
+func (f failing) List(labels.Selector) ([]*corev1.Pod, error) { return nil, f.err }
+
+func (f failing) Pods(namespace string) corelisters.PodNamespaceLister {
+	return failingIn{f.PodLister.Pods(namespace), f}
+}
+
+type failingIn struct {
+	corelisters.PodNamespaceLister
+	all failing
+}
+
+func (f failingIn) List(selector labels.Selector) ([]*corev1.Pod, error) { return f.all.List(selector) }

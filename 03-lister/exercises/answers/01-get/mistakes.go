@@ -1,6 +1,9 @@
 package exercise
 
 import (
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 	corelisters "k8s.io/client-go/listers/core/v1"
 )
@@ -41,4 +44,34 @@ func TakesEveryFailureForNotFound(pods corelisters.PodLister, namespace, name st
 		return "", nil
 	}
 	return pod.Spec.Containers[0].Image, nil
+}
+
+// LooksForWordsInTheError takes an error for NotFound that has these words for another reason.
+func LooksForWordsInTheError(pods corelisters.PodLister, namespace, name string) (string, error) {
+	pod, err := pods.Pods(namespace).Get(name)
+	if err != nil && strings.Contains(err.Error(), "not found") {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return pod.Spec.Containers[0].Image, nil
+}
+
+var images = map[string]string{}
+
+// KeepsWhatItHasRead has a store of its own, which nobody updates.
+func KeepsWhatItHasRead(pods corelisters.PodLister, namespace, name string) (string, error) {
+	if image := images[namespace+"/"+name]; image != "" {
+		return image, nil
+	}
+	pod, err := pods.Pods(namespace).Get(name)
+	if apierrors.IsNotFound(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	images[namespace+"/"+name] = pod.Spec.Containers[0].Image
+	return images[namespace+"/"+name], nil
 }

@@ -75,3 +75,34 @@ func ExpectsAnOrderFromTheLister(pods corelisters.PodLister, service *corev1.Ser
 	}
 	return names, err
 }
+
+// TakesAMissingLabelForAnEmptyOne reads "" from the map of a pod that does not have the label.
+func TakesAMissingLabelForAnEmptyOne(pods corelisters.PodLister, service *corev1.Service) ([]string, error) {
+	found, err := pods.Pods(service.Namespace).List(labels.Everything())
+	var names []string
+	for _, pod := range found {
+		belongs := len(service.Spec.Selector) > 0
+		for key, value := range service.Spec.Selector {
+			belongs = belongs && pod.Labels[key] == value
+		}
+		if belongs {
+			names = append(names, pod.Name)
+		}
+	}
+	slices.Sort(names)
+	return names, err
+}
+
+// IgnoresTheError says that the Service has no pods when the lister has failed.
+func IgnoresTheError(pods corelisters.PodLister, service *corev1.Service) ([]string, error) {
+	if len(service.Spec.Selector) == 0 {
+		return nil, nil
+	}
+	found, _ := pods.Pods(service.Namespace).List(labels.SelectorFromSet(service.Spec.Selector))
+	var names []string
+	for _, pod := range found {
+		names = append(names, pod.Name)
+	}
+	slices.Sort(names)
+	return names, nil
+}

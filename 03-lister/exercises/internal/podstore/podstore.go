@@ -12,6 +12,7 @@ import (
 type Store struct {
 	cache.Indexer
 	BeforeRead func() // if set, runs before each read
+	Failure    error  // if set, each method that can return an error returns this one
 	items      atomic.Int64
 }
 
@@ -38,28 +39,25 @@ func (s *Store) ListIndexFuncValues(index string) []string {
 	return read(s, func() []string { return s.Indexer.ListIndexFuncValues(index) })
 }
 
-func (s *Store) Index(index string, obj any) (found []any, err error) {
-	read(s, func() []any { found, err = s.Indexer.Index(index, obj); return found })
-	return found, err
+func (s *Store) Index(index string, obj any) ([]any, error) {
+	return lookup(s, func() ([]any, error) { return s.Indexer.Index(index, obj) })
 }
 
-func (s *Store) IndexKeys(index, value string) (found []string, err error) {
-	read(s, func() []string { found, err = s.Indexer.IndexKeys(index, value); return found })
-	return found, err
+func (s *Store) IndexKeys(index, value string) ([]string, error) {
+	return lookup(s, func() ([]string, error) { return s.Indexer.IndexKeys(index, value) })
 }
 
-func (s *Store) ByIndex(index, value string) (found []any, err error) {
-	read(s, func() []any { found, err = s.Indexer.ByIndex(index, value); return found })
-	return found, err
+func (s *Store) ByIndex(index, value string) ([]any, error) {
+	return lookup(s, func() ([]any, error) { return s.Indexer.ByIndex(index, value) })
 }
 
 func (s *Store) Get(obj any) (item any, exists bool, err error) {
-	read(s, func() []any { item, exists, err = s.Indexer.Get(obj); return []any{item} })
+	_, err = lookup(s, func() ([]any, error) { item, exists, err = s.Indexer.Get(obj); return []any{item}, err })
 	return item, exists, err
 }
 
 func (s *Store) GetByKey(key string) (item any, exists bool, err error) {
-	read(s, func() []any { item, exists, err = s.Indexer.GetByKey(key); return []any{item} })
+	_, err = lookup(s, func() ([]any, error) { item, exists, err = s.Indexer.GetByKey(key); return []any{item}, err })
 	return item, exists, err
 }
 
@@ -75,6 +73,25 @@ func (s *Store) ByTypedIndex(index, value string) ([]*corev1.Pod, error) {
 
 func (s *Store) AddTypedIndexers(indexers cache.TypedIndexers[*corev1.Pod]) error {
 	return s.AddIndexers(cache.TypedIndexersToIndexers(indexers))
+}
+
+// AddIndexers fails in an informer that has ended, too.
+func (s *Store) AddIndexers(indexers cache.Indexers) error {
+	if s.Failure != nil {
+		return s.Failure
+	}
+	return s.Indexer.AddIndexers(indexers)
+}
+
+// lookup is a read that can fail.
+func lookup[T any](s *Store, ask func() ([]T, error)) (found []T, err error) {
+	read(s, func() []T {
+		if err = s.Failure; err == nil {
+			found, err = ask()
+		}
+		return found
+	})
+	return found, err
 }
 
 func read[T any](s *Store, ask func() []T) []T {
