@@ -15,7 +15,10 @@ import (
 	"example.com/client-go-workbook/internal/exercise/grade"
 )
 
-type answer = func(workqueue.TypedInterface[cache.ObjectName]) cache.ResourceEventHandler
+type (
+	queue  = workqueue.TypedInterface[cache.ObjectName]
+	answer = func(queue) cache.ResourceEventHandler
+)
 
 var grader = grade.Exercise[answer]{
 	Learner:  exercise.Handler,
@@ -27,18 +30,31 @@ var grader = grade.Exercise[answer]{
 			Says: "panicked: interface conversion"},
 		{Name: "adds no key for a tombstone", Answer: answers.AddsNoKeyForATombstone, Says: "no key"},
 		{Name: "takes the key from the tombstone's object", Answer: answers.TakesTheKeyFromTheTombstonesObject, Says: "Obj is nil"},
+		{Name: "ignores the error of the key", Answer: answers.IgnoresTheErrorOfTheKey, Says: "which is no key"},
+		{Name: "completes the pod", Answer: answers.CompletesThePod, Says: "was changed: Pod web-"},
 	},
 	Grade: func(t *grade.T, handlerFor answer) { t.Bubble(func(t *grade.T) { grading(t, handlerFor) }) },
 }
 
+// grading has two handlers, each with a queue of its own, and sends all kinds of events to both.
 func grading(t *grade.T, handlerFor answer) {
-	queue := workqueue.NewTyped[cache.ObjectName]()
-	defer queue.ShutDown()
-	handler := handlerFor(queue)
-	if handler == nil {
-		t.Reject("a handler", "nil", "the return statement in exercise.go")
+	queues := []queue{workqueue.NewTyped[cache.ObjectName](), workqueue.NewTyped[cache.ObjectName]()}
+	var handlers []cache.ResourceEventHandler
+	for _, queue := range queues {
+		defer queue.ShutDown()
+		handlers = append(handlers, handlerFor(queue))
 	}
-	pod := func() *corev1.Pod { // another one for each event: no event depends on the one before
+	for i, handler := range handlers {
+		if handler == nil {
+			t.Reject("a handler for each queue", "nil", "the return statement in exercise.go")
+		}
+		events(t, handler, queues[i], queues[1-i])
+	}
+}
+
+// events sends one event after the other. Each has a pod of its own, so none depends on the one before.
+func events(t *grade.T, handler cache.ResourceEventHandler, queue, other queue) {
+	pod := func() *corev1.Pod {
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 			Namespace: fmt.Sprintf("team-%d", t.Rand.IntN(1000)), Name: fmt.Sprintf("web-%d", t.Rand.IntN(1000)), ResourceVersion: "1",
 		}}
@@ -46,6 +62,7 @@ func grading(t *grade.T, handlerFor answer) {
 	added, listed, updated, deleted, missed, gone := pod(), pod(), pod(), pod(), pod(), pod()
 	newer := updated.DeepCopy()
 	newer.ResourceVersion = "2"
+	unchanged := t.Unchanged(added, listed, updated, newer, deleted, missed)
 	for _, event := range []struct {
 		what string
 		pod  *corev1.Pod
@@ -73,6 +90,9 @@ func grading(t *grade.T, handlerFor answer) {
 			t.Reject(expected, fmt.Sprintf("the handler panicked: %v", p), event.look)
 		}
 		synctest.Wait() // for a handler that adds the key in a goroutine
+		if other.Len() > 0 {
+			t.Reject(expected, "a key in the queue of another handler", "a variable of the package: Handler is called for each queue")
+		}
 		if queue.Len() == 0 {
 			t.Reject(expected, "no key", event.look)
 		}
@@ -84,6 +104,17 @@ func grading(t *grade.T, handlerFor answer) {
 		if key != want {
 			t.Reject(expected, fmt.Sprintf("the key %q", key), "cache.MetaObjectToName: a key has a namespace and a name")
 		}
+	}
+	unchanged()
+
+	const expected = `a tombstone with "a/b/c", which is no key: nothing in the queue`
+	if p := panics(func() { handler.OnDelete(cache.DeletedFinalStateUnknown{Key: "a/b/c"}) }); p != nil {
+		t.Reject(expected, fmt.Sprintf("the handler panicked: %v", p), "the error of the function that makes the key")
+	}
+	synctest.Wait()
+	if queue.Len() > 0 {
+		key, _ := queue.Get()
+		t.Reject(expected, fmt.Sprintf("the key %q", key), "the error of the function that makes the key")
 	}
 }
 

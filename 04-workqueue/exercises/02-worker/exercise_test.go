@@ -2,8 +2,8 @@ package exercise_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,35 +28,40 @@ var grader = grade.Exercise[answer]{
 		{Name: "does not ask for shutdown", Answer: answers.DoesNotAskForShutdown, Says: "a sync of the empty key"},
 		{Name: "calls Done before the sync", Answer: answers.CallsDoneBeforeTheSync, Says: "2 syncs of default/"},
 		{Name: "leaves the keys that are still queued", Answer: answers.LeavesTheKeysThatAreStillQueued, Says: "ShuttingDown"},
+		{Name: "does not wait for the last sync", Answer: answers.DoesNotWaitForTheLastSync, Says: "it returned while the sync ran"},
+		{Name: "syncs each key twice", Answer: answers.SyncsEachKeyTwice, Says: "one call of syncHandler"},
 	},
 	Timeout: 10 * time.Second, // for a loop that never waits
 	Grade:   func(t *grade.T, worker answer) { t.Bubble(func(t *grade.T) { grading(t, worker) }) },
 }
 
-// grading runs two workers, whose syncs take a second of the bubble's time.
+// grading runs two workers, whose syncs take up to an hour of the bubble's time.
 func grading(t *grade.T, worker answer) {
 	queue := workqueue.NewTyped[cache.ObjectName]()
 	defer queue.ShutDown()
-	var syncs syncs
-	var returned atomic.Int32
-	for range 2 {
+	s := syncs{count: map[cache.ObjectName]int{}, running: map[cache.ObjectName]int{}}
+	const workers = 2
+	for range workers {
 		go func() {
-			worker(queue, syncs.handle)
-			returned.Add(1)
+			w := &state{}
+			worker(queue, func(key cache.ObjectName) { s.handle(w, key) })
+			s.returns(w)
 		}()
 	}
 	settle := func(doing string) {
 		t.Helper()
 		t.Doing("%s", doing) // a loop that never waits ends here, when the time is over
 		synctest.Wait()
-		syncs.mu.Lock()
-		defer syncs.mu.Unlock()
-		if syncs.wrong != "" {
-			t.Reject("one sync at a time from each worker, and never two of one key", syncs.wrong, syncs.look)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.wrong != "" {
+			t.Reject(s.expected, s.wrong, s.look)
 		}
 	}
 	settle("a worker waits while the queue is empty")
-	if returned.Load() > 0 {
+	time.Sleep(time.Hour)
+	settle("a worker waits while the queue is empty")
+	if s.returned > 0 {
 		t.Reject("a worker waits while the queue is empty", "Worker returned",
 			"Get waits for a key, and its second result says when to return")
 	}
@@ -64,18 +69,22 @@ func grading(t *grade.T, worker answer) {
 	key := cache.NewObjectName("default", fmt.Sprintf("web-%d", t.Rand.IntN(1000)))
 	queue.Add(key)
 	settle("a sync of " + key.String())
-	if syncs.of(key) == 0 {
+	if s.of(key) == 0 {
 		t.Reject("a sync of "+key.String()+", which is in the queue", "no sync", "Get, and what it returns")
 	}
 	queue.Add(key) // during its sync
 	settle("the other worker waits: the key is being synced")
-	time.Sleep(time.Second)
+	time.Sleep(longest)
 	settle("a second sync of " + key.String())
-	if syncs.of(key) < 2 {
+	if s.of(key) < 2 {
 		t.Reject(key.String()+" was added again during its sync: a second sync after it", "no second sync",
 			"Done: is it called after each sync? A defer in a loop runs when Worker returns")
 	}
-	time.Sleep(10 * time.Second)
+	time.Sleep(10 * longest)
+	settle("no third sync of " + key.String())
+	if n := s.of(key); n > 2 {
+		t.Reject(key.String()+" was added twice: 2 syncs", fmt.Sprintf("%d syncs", n), "one call of syncHandler for each key of Get")
+	}
 
 	var left []cache.ObjectName
 	for i := range 3 + t.Rand.IntN(5) {
@@ -84,27 +93,35 @@ func grading(t *grade.T, worker answer) {
 	}
 	settle("syncs of the last keys")
 	queue.ShutDown()
-	time.Sleep(10 * time.Second)
+	time.Sleep(10 * longest)
 	settle("the workers return after ShutDown")
 	synced := 0
 	for _, key := range left {
-		synced += syncs.of(key)
+		synced += s.of(key)
 	}
 	if synced < len(left) {
 		t.Reject(fmt.Sprintf("%d keys were queued at ShutDown: %d syncs", len(left), len(left)), fmt.Sprintf("%d syncs", synced),
 			"the second result of Get: it is true when no key is left, ShuttingDown is true at once")
 	}
-	if returned.Load() < 2 {
+	if s.returned < workers {
 		t.Reject("the workers return when the queue is shut down and empty", "a worker still runs", "the second result of Get")
 	}
 }
 
+const longest = time.Hour // a sync
+
 // syncs counts the syncs of each key, and says what is wrong with them.
 type syncs struct {
-	mu             sync.Mutex
-	count, running map[cache.ObjectName]int
-	all            int // that run now
-	wrong, look    string
+	mu                    sync.Mutex
+	count, running        map[cache.ObjectName]int
+	returned              int // workers
+	expected, wrong, look string
+}
+
+// state is that of a worker.
+type state struct {
+	running  int // syncs
+	returned bool
 }
 
 func (s *syncs) of(key cache.ObjectName) int {
@@ -113,29 +130,49 @@ func (s *syncs) of(key cache.ObjectName) int {
 	return s.count[key]
 }
 
-func (s *syncs) handle(key cache.ObjectName) {
+func (s *syncs) handle(w *state, key cache.ObjectName) {
 	s.mu.Lock()
-	if s.count == nil {
-		s.count, s.running = map[cache.ObjectName]int{}, map[cache.ObjectName]int{}
-	}
 	s.count[key]++
 	s.running[key]++
-	s.all++
+	w.running++
 	switch {
-	case s.wrong != "": // the first is enough
 	case key.Name == "":
-		s.wrong, s.look = "a sync of the empty key", "the second result of Get: if it is true, there is no key"
+		s.reject("each sync has a key", "a sync of the empty key", "the second result of Get: if it is true, there is no key")
 	case s.running[key] > 1:
-		s.wrong, s.look = "2 syncs of "+key.String()+" at the same time", "Done: from then on another worker can get the key"
-	case s.all > 2:
-		s.wrong, s.look = fmt.Sprintf("2 workers and %d syncs at the same time", s.all), "a go statement does not wait"
+		s.reject("never two syncs of one key at the same time", "2 syncs of "+key.String()+" at the same time",
+			"Done: from then on another worker can get the key")
+	case w.running > 1:
+		s.reject("one sync at a time from each worker", fmt.Sprintf("%d syncs at the same time", w.running), "a go statement does not wait")
 	}
+	s.checkReturn(w)
 	s.mu.Unlock()
-	time.Sleep(time.Second)
+	time.Sleep(longest/60 + rand.N(longest*59/60))
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.running[key]--
-	s.all--
-	s.mu.Unlock()
+	w.running--
+}
+
+// returns is called when a worker has returned.
+func (s *syncs) returns(w *state) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.returned++
+	w.returned = true
+	s.checkReturn(w)
+}
+
+func (s *syncs) checkReturn(w *state) {
+	if w.returned && w.running > 0 {
+		s.reject("Worker returns when its last sync has ended", "it returned while the sync ran", "a go statement does not wait")
+	}
+}
+
+// reject keeps the first thing that is wrong.
+func (s *syncs) reject(expected, wrong, look string) {
+	if s.wrong == "" {
+		s.expected, s.wrong, s.look = expected, wrong, look
+	}
 }
 
 func TestExercise(t *testing.T) { grader.Test(t) }

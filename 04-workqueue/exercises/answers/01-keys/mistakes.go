@@ -50,6 +50,26 @@ func AddsNoKeyForAnUpdate(queue workqueue.TypedInterface[cache.ObjectName]) cach
 	return cache.ResourceEventHandlerFuncs{AddFunc: add, DeleteFunc: add}
 }
 
+// IgnoresTheErrorOfTheKey adds the empty key where there is none.
+func IgnoresTheErrorOfTheKey(queue workqueue.TypedInterface[cache.ObjectName]) cache.ResourceEventHandler {
+	return forEachEvent(func(object any) {
+		key, _ := cache.DeletionHandlingObjectToName(object)
+		queue.Add(key)
+	})
+}
+
+// CompletesThePod sets the kind, which is empty in a pod of an informer. The pod is the store's.
+func CompletesThePod(queue workqueue.TypedInterface[cache.ObjectName]) cache.ResourceEventHandler {
+	return forEachEvent(func(object any) {
+		if pod := podOf(object); pod != nil {
+			pod.Kind = "Pod"
+		}
+		if key, err := cache.DeletionHandlingObjectToName(object); err == nil {
+			queue.Add(key)
+		}
+	})
+}
+
 func forEachEvent(add func(object any)) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc:    add,

@@ -13,14 +13,7 @@ type handler struct {
 
 func (h handler) OnAdd(object any, _ bool) { h.queue.Add(cache.MetaObjectToName(object.(*corev1.Pod))) }
 
-// OnUpdate leaves out a resync, in which nothing has changed.
-func (h handler) OnUpdate(old, object any) {
-	pod := object.(*corev1.Pod)
-	if old.(*corev1.Pod).ResourceVersion == pod.ResourceVersion {
-		return
-	}
-	h.queue.Add(cache.MetaObjectToName(pod))
-}
+func (h handler) OnUpdate(_, object any) { h.queue.Add(cache.MetaObjectToName(object.(*corev1.Pod))) }
 
 func (h handler) OnDelete(object any) {
 	switch object := object.(type) {

@@ -1,6 +1,8 @@
 package exercise
 
 import (
+	"sync"
+
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 )
@@ -65,6 +67,35 @@ func LeavesTheKeysThatAreStillQueued(queue workqueue.TypedInterface[cache.Object
 func EndsWhenTheQueueIsEmpty(queue workqueue.TypedInterface[cache.ObjectName], syncHandler func(cache.ObjectName)) {
 	for queue.Len() > 0 {
 		key, _ := queue.Get()
+		syncHandler(key)
+		queue.Done(key)
+	}
+}
+
+// DoesNotWaitForTheLastSync has one sync at a time, in a goroutine of its own, and returns without it.
+func DoesNotWaitForTheLastSync(queue workqueue.TypedInterface[cache.ObjectName], syncHandler func(cache.ObjectName)) {
+	var last sync.WaitGroup
+	for {
+		key, shutdown := queue.Get()
+		if shutdown {
+			return
+		}
+		last.Wait()
+		last.Go(func() {
+			syncHandler(key)
+			queue.Done(key)
+		})
+	}
+}
+
+// SyncsEachKeyTwice syncs it once more, in case that it has changed meanwhile. If it has, the queue hands it out again.
+func SyncsEachKeyTwice(queue workqueue.TypedInterface[cache.ObjectName], syncHandler func(cache.ObjectName)) {
+	for {
+		key, shutdown := queue.Get()
+		if shutdown {
+			return
+		}
+		syncHandler(key)
 		syncHandler(key)
 		queue.Done(key)
 	}
