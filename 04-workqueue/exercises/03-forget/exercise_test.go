@@ -21,75 +21,90 @@ var grader = grade.Exercise[answer]{
 	Learner:  exercise.Worker,
 	Accepted: []answer{answers.Worker, answers.HasALimiterOfItsOwn},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "calls Forget after a failure, too", Answer: answers.CallsForgetAfterAFailureToo, Says: "longer than the one before"},
+		{Name: "calls Forget after a failure, too", Answer: answers.CallsForgetAfterAFailureToo, Says: "twice as long"},
 		{Name: "calls Forget instead of Done", Answer: answers.CallsForgetInsteadOfDone, Says: "Done"},
-		{Name: "retries at once", Answer: answers.RetriesAtOnce, Says: "longer than the one before"},
+		{Name: "retries at once", Answer: answers.RetriesAtOnce, Says: "twice as long"},
 		{Name: "does not retry", Answer: answers.DoesNotRetry, Says: "0 retries"},
 		{Name: "adds the key after a success, too", Answer: answers.AddsTheKeyAfterASuccessToo, Says: "after a success"},
+		{Name: "has one delay for all keys", Answer: answers.HasOneDelayForAllKeys, Says: "the count belongs to the key"},
 	},
 	Timeout: 10 * time.Second, // for a loop that never waits
-	Grade:   func(t *grade.T, worker answer) { t.Bubble(func(t *grade.T) { grading(t, worker) }) },
+	Grade: func(t *grade.T, worker answer) {
+		for range 2 { // a second worker begins anew
+			t.Bubble(func(t *grade.T) { grading(t, worker) })
+		}
+	},
 }
 
-// grading lets a key fail some times in a row, twice, with an hour and a success between.
+// grading lets two keys fail some times in a row, twice, with an hour and a success between. One succeeds while the other
+// one still fails. Both have the same name, in two namespaces.
 func grading(t *grade.T, worker answer) {
-	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](5*time.Millisecond, 1000*time.Second)
+	const shortest = 5 * time.Millisecond
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](shortest, 1000*time.Second)
 	queue := workqueue.NewTypedRateLimitingQueue(limiter)
 	defer queue.ShutDown()
-	key := cache.NewObjectName("default", fmt.Sprintf("web-%d", t.Rand.IntN(1000)))
-	failures := 0 // how many syncs are still to fail
-	var attempts []time.Time
-	go worker(queue, func(cache.ObjectName) error {
-		attempts = append(attempts, time.Now())
-		if len(attempts) > 1000 { // an answer that goes on and on
-			time.Sleep(24 * time.Hour)
+	name := fmt.Sprintf("web-%d", t.Rand.IntN(1000))
+	keys := []cache.ObjectName{cache.NewObjectName("shop", name), cache.NewObjectName("stock", name)}
+	failures := map[cache.ObjectName]int{} // how many syncs are still to fail
+	attempts := map[cache.ObjectName][]time.Time{}
+	returned := false
+	go func() {
+		worker(queue, func(key cache.ObjectName) error {
+			attempts[key] = append(attempts[key], time.Now())
+			if len(attempts[key]) > 1000 { // an answer that goes on and on
+				time.Sleep(24 * time.Hour)
+				return nil
+			}
+			if failures[key] == 0 {
+				return nil
+			}
+			failures[key]--
+			return errors.New("the server is too busy")
+		})
+		returned = true
+	}()
+
+	for _, first := range []bool{true, false} {
+		clear(attempts)
+		inARow := map[cache.ObjectName]int{keys[0]: 2, keys[1]: 4 + t.Rand.IntN(4)}
+		for _, key := range keys {
+			failures[key] = inARow[key]
+			queue.Add(key)
 		}
-		if failures == 0 || len(attempts) > 1000 {
-			return nil
-		}
-		failures--
-		return errors.New("the server is too busy")
-	})
-	// retries adds the key, and returns how long each of its retries was waited for.
-	retries := func(inARow int) []time.Duration {
-		attempts, failures = nil, inARow
-		queue.Add(key)
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		var delays []time.Duration
-		for i := 1; i < len(attempts); i++ {
-			delays = append(delays, attempts[i].Sub(attempts[i-1]))
+		if returned {
+			t.Reject("the worker returns when the queue is shut down and empty", "it returned, and the queue was open",
+				"the second result of Get")
 		}
-		return delays
-	}
-
-	inARow := 4 + t.Rand.IntN(4)
-	first := retries(inARow)
-	switch {
-	case len(attempts) == 0:
-		t.Reject("a sync of "+key.String()+", which is in the queue", "no sync", "Get")
-	case len(first) < inARow:
-		t.Reject(fmt.Sprintf("%d syncs fail in a row: %d retries", inARow, inARow), fmt.Sprintf("%d retries", len(first)),
-			"AddRateLimited, and Done")
-	case len(first) > inARow:
-		t.Reject("no retry after a success", fmt.Sprintf("a sync, %s after a success", first[inARow]), "when AddRateLimited is called")
-	}
-	for i := 1; i < inARow; i++ {
-		if first[i] <= first[i-1] {
-			t.Reject("failures in a row: each retry waits longer than the one before",
-				fmt.Sprintf("they wait %s, then %s", first[i-1], first[i]), "AddRateLimited, and what Forget clears")
+		for _, key := range keys {
+			var delays []time.Duration // how long each retry has waited
+			for i := 1; i < len(attempts[key]); i++ {
+				delays = append(delays, attempts[key][i].Sub(attempts[key][i-1]))
+			}
+			switch n := inARow[key]; {
+			case len(attempts[key]) == 0 && first:
+				t.Reject("a sync of "+key.String()+", which is in the queue", "no sync", "Get")
+			case len(attempts[key]) == 0:
+				t.Reject("an hour after a success the key is added: a sync", "no sync", "Done: without it, no worker gets the key again")
+			case len(delays) < n:
+				t.Reject(fmt.Sprintf("%d syncs fail in a row: %d retries", n, n), fmt.Sprintf("%d retries", len(delays)),
+					"AddRateLimited, and Done")
+			case len(delays) > n:
+				t.Reject("no retry after a success", fmt.Sprintf("a sync, %s after a success", delays[n]), "when AddRateLimited is called")
+			}
+			if delays[0] != shortest && !first {
+				t.Reject(fmt.Sprintf("a failure after a success: the retry waits %s, as the very first", shortest),
+					"it waits "+delays[0].String(), "the table of five calls in the chapter's README: what clears the count of failures?")
+			}
+			for i, delay := range delays {
+				if delay != shortest<<i {
+					t.Reject(fmt.Sprintf("failures in a row: the first retry waits %s, and each twice as long as the one before", shortest),
+						fmt.Sprintf("the retries of %s wait %v", key, delays),
+						"AddRateLimited, once for each failure; what Forget clears; the count belongs to the key")
+				}
+			}
 		}
-	}
-	second := retries(2)
-	if len(attempts) == 0 {
-		t.Reject("an hour after a success the key is added: a sync", "no sync", "Done: without it, no worker gets the key again")
-	}
-	if len(second) != 2 {
-		t.Reject("2 syncs fail in a row: 2 retries", fmt.Sprintf("%d retries", len(second)), "AddRateLimited, and Done")
-	}
-	if second[0] != first[0] {
-		t.Reject(fmt.Sprintf("a failure after a success: the retry waits %s, as the very first", first[0]), "it waits "+second[0].String(),
-			"the table of five calls in the chapter's README: what clears the count of failures?")
 	}
 	t.Doing("the worker returns when the queue is shut down and empty")
 }

@@ -1,6 +1,8 @@
 package exercise
 
 import (
+	"time"
+
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 )
@@ -77,6 +79,25 @@ func AddsTheKeyAfterASuccessToo(queue workqueue.TypedRateLimitingInterface[cache
 			queue.Forget(key)
 		}
 		queue.AddRateLimited(key)
+		queue.Done(key)
+	}
+}
+
+// HasOneDelayForAllKeys doubles it at each failure and resets it at each success, whichever key that is.
+func HasOneDelayForAllKeys(queue workqueue.TypedRateLimitingInterface[cache.ObjectName], syncHandler func(cache.ObjectName) error) {
+	const shortest = 5 * time.Millisecond
+	delay := shortest
+	for {
+		key, shutdown := queue.Get()
+		if shutdown {
+			return
+		}
+		if err := syncHandler(key); err != nil {
+			queue.AddAfter(key, delay)
+			delay *= 2
+		} else {
+			delay = shortest
+		}
 		queue.Done(key)
 	}
 }

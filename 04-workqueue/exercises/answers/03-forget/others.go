@@ -9,7 +9,6 @@ import (
 
 // HasALimiterOfItsOwn has a limiter of its own, in place of the queue's. It needs Forget as much.
 func HasALimiterOfItsOwn(queue workqueue.TypedRateLimitingInterface[cache.ObjectName], syncHandler func(cache.ObjectName) error) {
-	// A limiter of its own, in place of the queue's. It needs Forget as much.
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](5*time.Millisecond, time.Minute)
 	for {
 		key, shutdown := queue.Get()

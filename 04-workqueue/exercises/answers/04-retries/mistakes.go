@@ -131,3 +131,37 @@ func DropsAKeyWithoutDone(
 		queue.Done(key)
 	}
 }
+
+// HasACountOfItsOwnAndNoForget begins anew with its own count, but the limiter's goes on, and so does the delay.
+func HasACountOfItsOwnAndNoForget(
+	queue queue, maxRetries int, syncHandler func(cache.ObjectName) error, report func(cache.ObjectName, error),
+) {
+	retries := map[cache.ObjectName]int{}
+	each(queue, syncHandler, func(key cache.ObjectName, err error) {
+		if err != nil && retries[key] < maxRetries {
+			retries[key]++
+			queue.AddRateLimited(key)
+			return
+		}
+		delete(retries, key)
+		if err != nil {
+			report(key, err)
+		}
+	})
+}
+
+// RetriesOnceAtLeast takes the first failure for an accident, and retries it even if maxRetries is 0.
+func RetriesOnceAtLeast(
+	queue queue, maxRetries int, syncHandler func(cache.ObjectName) error, report func(cache.ObjectName, error),
+) {
+	each(queue, syncHandler, func(key cache.ObjectName, err error) {
+		if err == nil {
+			queue.Forget(key)
+		} else if n := queue.NumRequeues(key); n == 0 || n < maxRetries {
+			queue.AddRateLimited(key)
+		} else {
+			queue.Forget(key)
+			report(key, err)
+		}
+	})
+}

@@ -5,8 +5,8 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// X X
-func X(
+// CountsTheRetriesItself has a count for each key, beside the limiter's. It needs Forget as much.
+func CountsTheRetriesItself(
 	queue workqueue.TypedRateLimitingInterface[cache.ObjectName],
 	maxRetries int,
 	syncHandler func(cache.ObjectName) error,
@@ -25,11 +25,11 @@ func X(
 			queue.AddRateLimited(key)
 			return true
 		}
-		delete(retries, key)
 		queue.Forget(key)
 		if err != nil {
 			report(key, err)
 		}
+		delete(retries, key)
 		return true
 	}
 	for processNextItem() {
