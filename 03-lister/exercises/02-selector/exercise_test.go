@@ -114,7 +114,9 @@ func gradePodsOf(t *grade.T, podsOf answer) {
 
 	failure := fmt.Errorf("failure %d of the lister", t.Rand.IntN(1000))
 	if got, err := podsOf(failing{lister, failure}, services[0]); err == nil {
-		t.Reject("the lister's error: "+failure.Error(), fmt.Sprintf("%d names and no error", len(got)), "the error that List returns")
+		t.Reject("the lister's error: "+failure.Error(),
+			fmt.Sprintf("%d names and no error", len(got)),
+			"the error that List returns")
 	}
 }
 
@@ -132,7 +134,7 @@ func compare(t *grade.T, service *corev1.Service, pods []*corev1.Pod, got []stri
 			t.Reject(fmt.Sprintf("pods of namespace %s with all labels of the selector, %s", service.Namespace, selector),
 				fmt.Sprintf("pod %s, %s", pod.Name, reason), look)
 		case !returned && reason == "":
-			t.Reject(fmt.Sprintf("each pod of namespace %s with the labels %s, whatever other labels it has", service.Namespace, selector),
+			t.Reject(fmt.Sprintf("all pods of namespace %s with %s, also if they have others", service.Namespace, selector),
 				fmt.Sprintf("%d pods, without %s", len(got), pod.Name), look)
 		case returned:
 			want++
@@ -143,11 +145,15 @@ func compare(t *grade.T, service *corev1.Service, pods []*corev1.Pod, got []stri
 			t.Reject("names of pods that are in the store", fmt.Sprintf("%q", name), "do you ask the lister at each call?")
 		}
 		if slices.Contains(got[:i], name) {
-			t.Reject(fmt.Sprintf("%d names, each once", want), fmt.Sprintf("%d names, with %s twice", len(got), name), "your PodsOf")
+			t.Reject(fmt.Sprintf("%d names, each once", want),
+				fmt.Sprintf("%d names, with %s twice", len(got), name),
+				"your PodsOf")
 		}
 	}
 	if !slices.IsSorted(got) {
-		t.Reject("names in alphabetical order", fmt.Sprintf("they are not sorted: %s ...", got[:min(3, len(got))]), "Sort in Go's package slices")
+		t.Reject("names in alphabetical order",
+			fmt.Sprintf("they are not sorted: %s ...", got[:min(3, len(got))]),
+			"Sort in Go's package slices")
 	}
 }
 

@@ -18,13 +18,18 @@ import (
 type answer = answers.Answer
 
 var grader = grade.Exercise[answer]{
-	Learner:  answer{AddIndex: exercise.AddIndex, PodsOn: exercise.PodsOn},
-	Accepted: []answer{{AddIndex: answers.AddIndex, PodsOn: answers.PodsOn}, answers.AddsAnUntypedIndex},
+	Learner: answer{AddIndex: exercise.AddIndex, PodsOn: exercise.PodsOn},
+	Accepted: []answer{
+		{AddIndex: answers.AddIndex, PodsOn: answers.PodsOn},
+		{AddIndex: answers.AddUntypedIndex, PodsOn: answers.SortKeysOfObjects},
+	},
 	Rejected: []grade.Rejected[answer]{
 		{Name: "indexes the empty string", Answer: answers.IndexesTheEmptyString, Says: `an entry for ""`},
 		{Name: "fails for a pod without a node", Answer: answers.FailsForAPodWithoutANode, Says: "the store panicked"},
 		{Name: "scans", Answer: answers.Scans, Says: "1000 objects"},
 		{Name: "keeps a copy of its own", Answer: answers.KeepsACopyOfItsOwn, Says: "after pod"},
+		{Name: "asks the store that got the index last", Answer: answers.AsksTheStoreThatGotTheIndexLast, Says: "another store"},
+		{Name: "ignores the error", Answer: answers.IgnoresTheError, Says: "PodsOn returns no error"},
 	},
 	Grade: gradeNodeIndex,
 }
@@ -35,56 +40,12 @@ func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 const count = 1000
 
 func gradeNodeIndex(t *grade.T, a answer) {
-	store := podstore.New()
-	put := func(key, node string) {
-		t.Helper()
-		name, err := cache.ParseObjectName(key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name}}
-		pod.Spec.NodeName = node
-		if err := store.Add(pod); err != nil {
-			t.Fatal(err)
-		}
-	}
-	nodes := []string{"n-1", "n-11", fmt.Sprintf("n-%d", 100+t.Rand.IntN(100))}
-	want := map[string][]string{}
-	for number := range count - 1 {
-		key := fmt.Sprintf("%s/web-%d", []string{"shop", "bank"}[number%2], number)
-		node := fmt.Sprintf("other-%d", number%50)
-		if number < 30 {
-			node = nodes[t.Rand.IntN(len(nodes))]
-			want[node] = append(want[node], key)
-		}
-		put(key, node)
-	}
-	const pending = "shop/pending"
-	put(pending, "")
-
-	check := func(change, look string) {
-		t.Helper()
-		for _, node := range nodes {
-			slices.Sort(want[node])
-			before := store.Read()
-			got, err := a.PodsOn(store, node)
-			if err != nil || !slices.Equal(got, want[node]) {
-				t.Reject(fmt.Sprintf("for node %s%s, the keys %s", node, change, short(want[node])),
-					fmt.Sprintf("%s, error: %v", short(got), err),
-					look)
-			}
-			if read := store.Read() - before; read > 3*len(want[node])+3 {
-				t.Reject(fmt.Sprintf("for node %s, its %d pods read from the store", node, len(want[node])),
-					fmt.Sprintf("%d objects or keys read", read),
-					`"By key, by index, by scan" in the chapter's README`)
-			}
-		}
-	}
-
-	if err := add(a, store); err != nil {
+	store := newCluster(t)
+	unchanged := t.Unchanged(store.Indexer.List()...)
+	if err := add(a, store.Store); err != nil {
 		t.Reject("an index that takes every pod, one without a node too", err.Error(), `"Index functions" in the chapter's README`)
 	}
-	check("", "AddTypedIndexers, IndexKeys and ByTypedIndex of the store")
+	store.check(a, "", "AddTypedIndexers, IndexKeys and ByTypedIndex of the store")
 	for index := range store.GetIndexers() {
 		for _, value := range store.Indexer.ListIndexFuncValues(index) {
 			keys, err := store.Indexer.IndexKeys(index, value)
@@ -99,12 +60,12 @@ func gradeNodeIndex(t *grade.T, a answer) {
 		}
 	}
 
-	node := nodes[t.Rand.IntN(len(nodes))]
-	put(pending, node)
-	want[node] = append(want[node], pending)
-	check(" after pod "+pending+" has got node "+node, "does PodsOn ask the store each time?")
+	node := store.nodes[t.Rand.IntN(len(store.nodes))]
+	store.put(pending, node)
+	store.want[node] = append(store.want[node], pending)
+	store.check(a, " after pod "+pending+" has got node "+node, "does PodsOn ask the store each time?")
 
-	gone := want[node][0]
+	gone := store.want[node][0]
 	deleted, exists, err := store.Indexer.GetByKey(gone)
 	if err != nil || !exists {
 		t.Fatal(gone, exists, err)
@@ -112,8 +73,88 @@ func gradeNodeIndex(t *grade.T, a answer) {
 	if err := store.Delete(deleted); err != nil {
 		t.Fatal(err)
 	}
-	want[node] = want[node][1:]
-	check(" after pod "+gone+" was deleted", "does PodsOn ask the store each time?")
+	store.want[node] = store.want[node][1:]
+	store.check(a, " after pod "+gone+" was deleted", "does PodsOn ask the store each time?")
+	unchanged()
+
+	other := newCluster(t)
+	if err := add(a, other.Store); err != nil {
+		t.Reject("another store gets the index, too", err.Error(), "what your AddIndex keeps from its first call")
+	}
+	const look = "which store do AddIndex and PodsOn use? It is their first argument"
+	other.check(a, " of another store", look)
+	store.check(a, " after another store has got an index", look)
+
+	failure := fmt.Errorf("failure %d of the store", t.Rand.IntN(1000))
+	store.Failure = failure
+	if keys, err := a.PodsOn(store.Store, node); err == nil {
+		t.Reject("the store's error: "+failure.Error(), "PodsOn returns no error, and "+short(keys), "the error of the lookup")
+	}
+	broken := podstore.New()
+	broken.Failure = failure
+	if err := add(a, broken); err == nil {
+		t.Reject("the store's error: "+failure.Error(), "AddIndex returns no error", "the error of AddTypedIndexers")
+	}
+}
+
+// pending has no node at first.
+const pending = "shop/pending"
+
+// cluster is a store with the pods of a cluster.
+type cluster struct {
+	*podstore.Store
+	t     *grade.T
+	nodes []string
+	want  map[string][]string // keys, by node
+}
+
+func newCluster(t *grade.T) *cluster {
+	c := &cluster{Store: podstore.New(), t: t, want: map[string][]string{}}
+	c.nodes = []string{"n-1", "n-11", fmt.Sprintf("n-%d", 100+t.Rand.IntN(100)), "n-empty"}
+	for number := range count - 1 {
+		key := fmt.Sprintf("%s/web-%d", []string{"shop", "bank"}[t.Rand.IntN(2)], number)
+		node := fmt.Sprintf("other-%d", number%50)
+		if number < 30 {
+			node = c.nodes[number%3]
+			c.want[node] = append(c.want[node], key)
+		}
+		c.put(key, node)
+	}
+	c.put(pending, "")
+	return c
+}
+
+func (c *cluster) put(key, node string) {
+	c.t.Helper()
+	name, err := cache.ParseObjectName(key)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name}}
+	pod.Spec.NodeName = node
+	if err := c.Add(pod); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// check asks for the pods of each node.
+func (c *cluster) check(a answer, when, look string) {
+	c.t.Helper()
+	for _, node := range c.nodes {
+		want := c.want[node]
+		slices.Sort(want)
+		before := c.Read()
+		got, err := a.PodsOn(c.Store, node)
+		if err != nil || !slices.Equal(got, want) {
+			c.t.Reject(fmt.Sprintf("for node %s%s, the keys %s", node, when, short(want)),
+				fmt.Sprintf("%s, error: %v", short(got), err), look)
+		}
+		if read := c.Read() - before; read > 3*len(want)+3 {
+			c.t.Reject(fmt.Sprintf("for node %s, its %d pods read from the store", node, len(want)),
+				fmt.Sprintf("%d objects or keys read", read),
+				`"By key, by index, by scan" in the chapter's README`)
+		}
+	}
 }
 
 // add adds the index. An index function that returns an error makes the store panic.

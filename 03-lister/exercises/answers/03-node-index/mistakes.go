@@ -64,3 +64,23 @@ var KeepsACopyOfItsOwn = Answer{
 }
 
 var keysOf map[string][]string
+
+// AsksTheStoreThatGotTheIndexLast keeps the store in a variable of the package, and does not look at its argument.
+var AsksTheStoreThatGotTheIndexLast = Answer{
+	AddIndex: func(pods indexer) error {
+		last = pods
+		return AddIndex(pods)
+	},
+	PodsOn: func(_ indexer, node string) ([]string, error) { return last.IndexKeys(byNode, node) },
+}
+
+var last indexer
+
+// IgnoresTheError says that the node has no pods when the store says that it has no such index.
+var IgnoresTheError = Answer{
+	AddIndex: AddIndex,
+	PodsOn: func(pods indexer, node string) ([]string, error) {
+		keys, _ := pods.IndexKeys(byNode, node)
+		return keys, nil
+	},
+}

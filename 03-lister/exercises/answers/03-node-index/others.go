@@ -15,27 +15,27 @@ type Answer struct {
 	PodsOn   func(pods indexer, node string) ([]string, error)
 }
 
-// AddsAnUntypedIndex adds an untyped index, and sorts the keys of the objects that it finds.
-var AddsAnUntypedIndex = Answer{
-	AddIndex: func(pods indexer) error {
-		return pods.AddIndexers(cache.Indexers{"spec.nodeName": func(obj any) ([]string, error) {
-			nodes := []string{}
-			if pod, ok := obj.(*corev1.Pod); ok && pod.Spec.NodeName != "" {
-				nodes = append(nodes, pod.Spec.NodeName)
-			}
-			return nodes, nil
-		}})
-	},
-	PodsOn: func(pods indexer, node string) ([]string, error) {
-		found, err := pods.ByTypedIndex("spec.nodeName", node)
-		if err != nil {
-			return nil, err
+// AddUntypedIndex adds an untyped index.
+func AddUntypedIndex(pods indexer) error {
+	return pods.AddIndexers(cache.Indexers{"spec.nodeName": func(obj any) ([]string, error) {
+		nodes := []string{}
+		if node := obj.(*corev1.Pod).Spec.NodeName; node != "" {
+			nodes = append(nodes, node)
 		}
-		var keys []string
-		for _, pod := range found {
-			keys = append(keys, cache.MetaObjectToName(pod).String())
-		}
-		slices.Sort(keys)
-		return keys, nil
-	},
+		return nodes, nil
+	}})
+}
+
+// SortKeysOfObjects sorts the keys of the objects that this index finds.
+func SortKeysOfObjects(pods indexer, node string) ([]string, error) {
+	found, err := pods.ByTypedIndex("spec.nodeName", node)
+	if err != nil {
+		return nil, err
+	}
+	var keys []string
+	for _, pod := range found {
+		keys = append(keys, cache.MetaObjectToName(pod).String())
+	}
+	slices.Sort(keys)
+	return keys, nil
 }

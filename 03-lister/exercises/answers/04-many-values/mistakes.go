@@ -1,6 +1,7 @@
 package exercise
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -93,6 +94,49 @@ func LeavesTheNamespaceOut(pod *corev1.Pod) ([]string, error) {
 			if source.ConfigMapRef != nil {
 				configMaps = append(configMaps, source.ConfigMapRef.Name)
 			}
+		}
+	}
+	return configMaps, nil
+}
+
+// TakesTheVolumesName takes the name of the volume in the pod for the name of the ConfigMap.
+func TakesTheVolumesName(pod *corev1.Pod) ([]string, error) {
+	var configMaps []string
+	for _, volume := range pod.Spec.Volumes {
+		if volume.ConfigMap != nil {
+			configMaps = append(configMaps, pod.Namespace+"/"+volume.Name)
+		}
+	}
+	for _, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		for _, source := range container.EnvFrom {
+			if source.ConfigMapRef != nil {
+				configMaps = append(configMaps, pod.Namespace+"/"+source.ConfigMapRef.Name)
+			}
+		}
+	}
+	return configMaps, nil
+}
+
+// FailsForAPodWithoutConfigMaps returns an error for a pod that uses none, which ends the program.
+func FailsForAPodWithoutConfigMaps(pod *corev1.Pod) ([]string, error) {
+	configMaps, _ := ByConfigMap(pod)
+	if len(configMaps) == 0 {
+		return nil, fmt.Errorf("pod %s uses no ConfigMap", pod.Name)
+	}
+	return configMaps, nil
+}
+
+// LooksAtTheFirstSourceOnly forgets that envFrom is a list, too.
+func LooksAtTheFirstSourceOnly(pod *corev1.Pod) ([]string, error) {
+	var configMaps []string
+	for _, volume := range pod.Spec.Volumes {
+		if volume.ConfigMap != nil {
+			configMaps = append(configMaps, pod.Namespace+"/"+volume.ConfigMap.Name)
+		}
+	}
+	for _, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		if len(container.EnvFrom) > 0 && container.EnvFrom[0].ConfigMapRef != nil {
+			configMaps = append(configMaps, pod.Namespace+"/"+container.EnvFrom[0].ConfigMapRef.Name)
 		}
 	}
 	return configMaps, nil

@@ -1,32 +1,27 @@
 package exercise
 
 import (
-	"maps"
-	"slices"
-
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// CollectsASet collects the values in a map, so each is there once.
+// CollectsASet collects the values in a set, so each is there once.
 func CollectsASet(pod *corev1.Pod) ([]string, error) {
-	values := map[string]bool{}
-	add := func(name string) { values[pod.Namespace+"/"+name] = true }
-	environment := func(containers []corev1.Container) {
+	values := sets.New[string]()
+	for _, containers := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
 		for i := range containers {
 			for _, from := range containers[i].EnvFrom {
 				if ref := from.ConfigMapRef; ref != nil {
-					add(ref.Name)
+					values.Insert(pod.Namespace + "/" + ref.Name)
 				}
 			}
 		}
 	}
-	environment(pod.Spec.Containers)
-	environment(pod.Spec.InitContainers)
 	for _, v := range pod.Spec.Volumes {
 		if v.VolumeSource.ConfigMap == nil {
 			continue
 		}
-		add(v.ConfigMap.Name)
+		values.Insert(pod.Namespace + "/" + v.ConfigMap.Name)
 	}
-	return slices.Collect(maps.Keys(values)), nil
+	return values.UnsortedList(), nil
 }
