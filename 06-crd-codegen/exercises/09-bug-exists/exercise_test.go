@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	typedappsv1 "k8s.io/client-go/kubernetes/typed/apps/v1"
+	"k8s.io/client-go/rest"
 
 	exercise "example.com/client-go-workbook/06-crd-codegen/exercises/09-bug-exists"
 	answers "example.com/client-go-workbook/06-crd-codegen/exercises/answers/09-bug-exists"
@@ -27,6 +29,10 @@ var grader = grade.Exercise[answer]{
 		{Name: "ignores that it exists", Answer: answers.IgnoresThatItExists, Says: "there is a Deployment"},
 		{Name: "uses the object's name for both", Answer: answers.UsesTheObjectsNameForBoth, Says: "there is a Deployment"},
 		{Name: "generates a name", Answer: answers.GeneratesAName, Says: "there is a Deployment"},
+		{Name: "takes any error for a missing Deployment", Answer: answers.TakesAnyErrorForAMissingDeployment,
+			Says: "nothing is written when it is not known what is there"},
+		{Name: "returns conflicts only", Answer: answers.ReturnsConflictsOnly, Says: "Sync returns an error"},
+		{Name: "deletes what has the wrong replicas", Answer: answers.DeletesWhatHasTheWrongReplicas, Says: "it is another one of that name"},
 	},
 	Grade: gradeSync,
 }
@@ -35,26 +41,22 @@ func TestExercise(t *testing.T) { grader.Test(t) }
 func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 
 func gradeSync(t *grade.T, sync answer) {
-	config, writes := testkit.Writes(testcluster.Config(t))
-	deployments := typedappsv1.NewForConfigOrDie(config).Deployments(testcluster.Namespace(t, config))
-	var all []*dbv1alpha1.DatabaseManager
-	for i := range 2 {
-		all = append(all, &dbv1alpha1.DatabaseManager{
-			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("shop-%d-%d", i, t.Rand.IntN(100)),
-				UID: types.UID(fmt.Sprint(t.Rand.Uint64()))},
-			Spec: dbv1alpha1.DatabaseManagerSpec{
-				Dbtype: dbv1alpha1.MySQL, DeploymentName: fmt.Sprintf("db-%d-%d", i, t.Rand.IntN(100)), Replicas: new(t.Rand.Int32N(3)),
-			},
-		})
+	config := testcluster.Config(t)
+	namespace := testcluster.Namespace(t, config)
+	recorded, writes := testkit.Writes(config)
+	deployments := typedappsv1.NewForConfigOrDie(recorded).Deployments(namespace)
+	all := []*dbv1alpha1.DatabaseManager{
+		database(t, "shop-0", dbv1alpha1.MySQL, 2+t.Rand.Int32N(2)),
+		database(t, "shop-1", dbv1alpha1.MariaDB, 0),
 	}
+	uids := map[string]types.UID{} // of the Deployments
 	check := func(when string) {
 		for _, d := range all {
 			names := fmt.Sprintf("DatabaseManager %s with deploymentName %s", d.Name, d.Spec.DeploymentName)
 			t.Doing("Sync of %s to return, %s", names, when)
-			err := sync(t.Context(), deployments, d.DeepCopy())
-			for apierrors.IsConflict(err) { // the Deployment controller has written its status: a controller syncs again
-				err = sync(t.Context(), deployments, d.DeepCopy())
-			}
+			unchanged := t.Unchanged(d)
+			err := syncUnlessConflict(t.Context(), sync, deployments, d)
+			unchanged()
 			deployment, getErr := deployments.Get(t.Context(), d.Spec.DeploymentName, metav1.GetOptions{})
 			switch {
 			case apierrors.IsNotFound(getErr):
@@ -68,24 +70,119 @@ func gradeSync(t *grade.T, sync answer) {
 			case *deployment.Spec.Replicas != *d.Spec.Replicas:
 				t.Reject(fmt.Sprintf("Deployment %s has %d replicas, %s", deployment.Name, *d.Spec.Replicas, when),
 					fmt.Sprint(*deployment.Spec.Replicas), "what does Sync compare?")
+			case describe(deployment) != wanted(d):
+				t.Reject("apart from its name, Deployment "+deployment.Name+" is as before: "+wanted(d), describe(deployment),
+					"only one thing in newDeployment is wrong")
+			case uids[d.Name] != "" && uids[d.Name] != deployment.UID:
+				t.Reject(fmt.Sprintf("Deployment %s is still the same object, %s", deployment.Name, when), "it is another one of that name",
+					"an update keeps the pods, a deletion does not")
 			}
+			uids[d.Name] = deployment.UID
 		}
 	}
-	check("at the first sync")
 	writes()
+	check("at the first sync")
+	if sent := writes(); len(sent) != len(all) {
+		t.Reject("a Deployment is created with one request that writes", fmt.Sprintf("for %d of them it has sent %s", len(all), sent),
+			"what is left to the second request?")
+	}
 	check("at the second sync")
 	if sent := writes(); len(sent) > 0 {
 		t.Reject("a sync with nothing to do sends no request that writes", fmt.Sprintf("it has sent %s", sent), "what does Sync compare?")
 	}
-	*all[0].Spec.Replicas += 1
+	*all[0].Spec.Replicas--
+	*all[1].Spec.Replicas++
 	check("after a change of the replicas")
 	if err := deployments.Delete(t.Context(), all[1].Spec.DeploymentName, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
+	delete(uids, all[1].Name)
 	check("after somebody has deleted a Deployment")
 	if names := list(t, deployments); len(names) != len(all) {
 		t.Reject(fmt.Sprintf("%d Deployments, one for each DatabaseManager", len(all)), fmt.Sprintf("there are %s", names), "the names")
 	}
+	gradeErrors(t, sync, config, namespace, false)
+	gradeErrors(t, sync, config, namespace, true)
+}
+
+// gradeErrors lets each request of a sync fail: of one that creates a Deployment, or of one that updates it.
+func gradeErrors(t *grade.T, sync answer, config *rest.Config, namespace string, exists bool) {
+	deployments := typedappsv1.NewForConfigOrDie(config).Deployments(namespace)
+	done := "the Deployment has the replicas of the spec"
+	calls := &grade.Calls{Name: "Sync", Config: config, Done: done, New: func(number int) grade.Case {
+		d := database(t, fmt.Sprintf("case-%d-%t", number, exists), dbv1alpha1.MySQL, 0)
+		if exists {
+			if err := syncUnlessConflict(t.Context(), sync, deployments, d); err != nil {
+				t.Reject("Sync returns no error for a new DatabaseManager", err.Error(), "which request fails, and for which object?")
+			}
+			*d.Spec.Replicas++
+		}
+		return grade.Case{
+			Call: func(ctx context.Context, config *rest.Config) error {
+				return syncUnlessConflict(ctx, sync, typedappsv1.NewForConfigOrDie(config).Deployments(namespace), d)
+			},
+			State: func() string {
+				deployment, err := deployments.Get(t.Context(), d.Spec.DeploymentName, metav1.GetOptions{})
+				switch {
+				case err != nil:
+					return "there is no Deployment"
+				case *deployment.Spec.Replicas != *d.Spec.Replicas:
+					return "the Deployment has other replicas"
+				}
+				return done
+			},
+			Check: func(failed grade.Failed) {
+				if !failed.Request.Reads() || failed.Fault == grade.NotFound || len(failed.Requests) == failed.Request.Number {
+					return
+				}
+				if next := failed.Requests[failed.Request.Number]; !next.Reads() {
+					t.Reject(failed.String()+": nothing is written when it is not known what is there", "Sync has sent "+next.String(),
+						"which errors of Get say that there is none?")
+				}
+			},
+		}
+	}}
+	calls.Right = func(_ grade.Request, fault grade.Fault) grade.Outcome {
+		if fault == grade.Conflict {
+			return grade.NotTried // syncUnlessConflict
+		}
+		return grade.ErrorOrDone
+	}
+	calls.FailEachRequest(t)
+	calls.EndContext(t)
+}
+
+// syncUnlessConflict calls sync until there is no conflict with the Deployment controller, which writes into the Deployment,
+// too. A controller would sync again.
+func syncUnlessConflict(
+	ctx context.Context, sync answer, deployments typedappsv1.DeploymentInterface, d *dbv1alpha1.DatabaseManager,
+) error {
+	for {
+		if err := sync(ctx, deployments, d); !apierrors.IsConflict(err) {
+			return err
+		}
+	}
+}
+
+func database(t *grade.T, name string, dbtype dbv1alpha1.DatabaseType, replicas int32) *dbv1alpha1.DatabaseManager {
+	return &dbv1alpha1.DatabaseManager{
+		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", name, t.Rand.IntN(100)), UID: types.UID(fmt.Sprint(t.Rand.Uint64()))},
+		Spec: dbv1alpha1.DatabaseManagerSpec{
+			Dbtype: dbtype, DeploymentName: fmt.Sprintf("db-%s-%d", name, t.Rand.IntN(100)), Replicas: &replicas,
+		},
+	}
+}
+
+// wanted is what a Deployment has besides its name and its replicas.
+func wanted(d *dbv1alpha1.DatabaseManager) string {
+	labels := map[string]string{"app": string(d.Spec.Dbtype), "database": string(d.UID)}
+	return fmt.Sprintf("selector %v, pods with %v, container db, image %s:8.4.6", labels, labels, d.Spec.Dbtype)
+}
+
+func describe(deployment *appsv1.Deployment) string {
+	container := deployment.Spec.Template.Spec.Containers[0]
+	return fmt.Sprintf("selector %v, pods with %v, container %s, image %s", deployment.Spec.Selector.MatchLabels,
+		deployment.Spec.Template.Labels, container.Name, container.Image)
 }
 
 func list(t *grade.T, deployments typedappsv1.DeploymentInterface) []string {

@@ -29,6 +29,53 @@ func GeneratesAName(ctx context.Context, deployments typedappsv1.DeploymentInter
 	return sync(ctx, deployments, d, d.Spec.DeploymentName, metav1.ObjectMeta{GenerateName: d.Spec.DeploymentName + "-"})
 }
 
+// TakesAnyErrorForAMissingDeployment creates a Deployment whenever Get fails, not only when there is none.
+func TakesAnyErrorForAMissingDeployment(
+	ctx context.Context, deployments typedappsv1.DeploymentInterface, d *dbv1alpha1.DatabaseManager,
+) error {
+	deployment, err := deployments.Get(ctx, d.Spec.DeploymentName, metav1.GetOptions{})
+	if err != nil {
+		_, err := deployments.Create(ctx, newDeployment(d), metav1.CreateOptions{})
+		return err
+	}
+	if *deployment.Spec.Replicas == *d.Spec.Replicas {
+		return nil
+	}
+	deployment.Spec.Replicas = d.Spec.Replicas
+	_, err = deployments.Update(ctx, deployment, metav1.UpdateOptions{})
+	return err
+}
+
+// ReturnsConflictsOnly returns nil if the Deployment could not be updated for another reason: no other sync follows.
+func ReturnsConflictsOnly(ctx context.Context, deployments typedappsv1.DeploymentInterface, d *dbv1alpha1.DatabaseManager) error {
+	deployment, err := deployments.Get(ctx, d.Spec.DeploymentName, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		_, err = deployments.Create(ctx, newDeployment(d), metav1.CreateOptions{})
+		return err
+	}
+	if err != nil || *deployment.Spec.Replicas == *d.Spec.Replicas {
+		return err
+	}
+	deployment.Spec.Replicas = d.Spec.Replicas
+	if _, err := deployments.Update(ctx, deployment, metav1.UpdateOptions{}); apierrors.IsConflict(err) {
+		return err
+	}
+	return nil
+}
+
+// DeletesWhatHasTheWrongReplicas deletes the Deployment, with its pods, and creates another one.
+func DeletesWhatHasTheWrongReplicas(ctx context.Context, deployments typedappsv1.DeploymentInterface, d *dbv1alpha1.DatabaseManager) error {
+	deployment, err := deployments.Get(ctx, d.Spec.DeploymentName, metav1.GetOptions{})
+	if err == nil && *deployment.Spec.Replicas != *d.Spec.Replicas {
+		if err := deployments.Delete(ctx, d.Spec.DeploymentName, metav1.DeleteOptions{}); err != nil {
+			return err
+		}
+		_, err := deployments.Create(ctx, newDeployment(d), metav1.CreateOptions{})
+		return err
+	}
+	return sync(ctx, deployments, d, d.Spec.DeploymentName, metav1.ObjectMeta{Name: d.Spec.DeploymentName})
+}
+
 // sync is Sync: it looks for the Deployment under this name, and creates it with this metadata.
 func sync(
 	ctx context.Context,
