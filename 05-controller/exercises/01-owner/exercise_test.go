@@ -33,7 +33,7 @@ var grader = grade.Exercise[answer]{
 		{Name: "hides other errors", Answer: answers.HidesOtherErrors, Says: "500 InternalError: CreateService returns an error"},
 		{Name: "takes any error for a Service that is there", Answer: answers.TakesAnyErrorForAServiceThatIsThere,
 			Says: "returns an error, or nil when the Service is there"},
-		{Name: "overwrites by apply", Answer: answers.OverwritesByApply, Says: "it stays as it is\nseen      CreateService has changed it"},
+		{Name: "overwrites by apply", Answer: answers.OverwritesByApply, Says: "CreateService has changed it"},
 		{Name: "changes the ConfigMap", Answer: answers.ChangesTheConfigMap, Says: "an object in the store was changed: ConfigMap"},
 		{Name: "has a context of its own", Answer: answers.HasAContextOfItsOwn, Says: "each request has the ctx"},
 	},

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
 
 	exercise "example.com/client-go-workbook/05-controller/exercises/08-finalizer"
 	answers "example.com/client-go-workbook/05-controller/exercises/answers/08-finalizer"
@@ -37,11 +38,17 @@ var grader = grade.Exercise[answer]{
 		{Name: "patches the whole list", Answer: answers.PatchesTheWholeList, Says: "added between your read and your write"},
 		{Name: "removes all finalizers", Answer: answers.RemovesAllFinalizers, Says: "finalizer of somebody else"},
 		{Name: "adds while deleting", Answer: answers.AddsWhileDeleting, Says: "no new finalizers can be added"},
+		{Name: "creates the bucket only once", Answer: answers.CreatesTheBucketOnlyOnce, Says: "a bucket that could not be created"},
+		{Name: "takes any error of Get for gone", Answer: answers.TakesAnyErrorOfGetForGone, Says: "the 1st request, GET of"},
+		{Name: "hides that the finalizer stays", Answer: answers.HidesThatTheFinalizerStays,
+			Says: "it returns nil, and the finalizer is there, and the bucket is gone"},
+		{Name: "has a context of its own", Answer: answers.HasAContextOfItsOwn, Says: "each request has the ctx"},
 	},
 	Grade: func(t *grade.T, sync answer) {
 		config := testcluster.Config(t)
 		g := &world{
 			T:       t,
+			config:  config,
 			name:    fmt.Sprintf("orders-%d", t.Rand.IntN(1000)),
 			sync:    sync,
 			buckets: map[string]bool{},
@@ -60,13 +67,18 @@ var grader = grade.Exercise[answer]{
 		g.configMaps = typedcorev1.NewForConfigOrDie(config).ConfigMaps(namespace)
 		g.learners = typedcorev1.NewForConfigOrDie(raced).ConfigMaps(namespace)
 
+		t.Cleanup(g.removeFinalizers)
+
 		g.create(g.name)
 		g.fails = true
 		g.expect("the bucket cannot be created", true)
+		// The race may have ended the first call before create. In the second one, the finalizer is there.
+		g.expect("the bucket cannot be created, again", true)
 		g.fails = false
 		g.expect("the bucket can be created now", false)
 		if !g.buckets[g.name] {
-			t.Reject("there is a bucket "+g.name, "create was not called for it, or not with this name", "the parameter create of Sync")
+			t.Reject("there is a bucket "+g.name+", also after a bucket that could not be created",
+				"create was not called for it, or not with this name", "the parameter create of Sync")
 		}
 		g.expect("the bucket is there", false)
 
@@ -96,7 +108,79 @@ var grader = grade.Exercise[answer]{
 		g.delete(g.name)
 		g.expect("the ConfigMap was deleted before the first sync", false)
 		g.release(g.name)
+
+		for _, deleted := range []bool{false, true} {
+			calls := &grade.Calls{
+				Name: "Sync", Config: config, Done: "the finalizer is there, and the bucket is there",
+				New: func(number int) grade.Case {
+					return g.newCase(fmt.Sprintf("%s-%t-%d", g.name, deleted, number), deleted)
+				},
+				Right: func(_ grade.Request, fault grade.Fault) grade.Outcome {
+					if fault == grade.NotFound {
+						return grade.Anything // the ConfigMap is gone
+					}
+					return grade.ErrorOrDone
+				},
+			}
+			if deleted {
+				calls.Done = "the ConfigMap is gone, and the bucket is gone"
+			}
+			calls.FailEachRequest(t)
+			calls.EndContext(t)
+		}
 	},
+}
+
+// newCase makes a ConfigMap for a call of Sync in which a request fails: a new one, or one that has a bucket and is being deleted.
+func (g *world) newCase(name string, deleted bool) grade.Case {
+	configMap := testkit.Must(g.configMaps.Create(g.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}},
+		metav1.CreateOptions{}))(g)
+	bucket := false
+	sync := func(ctx context.Context, config *rest.Config) error {
+		called, changed := false, false
+		config = testkit.Intercept(config, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+			response, err := next.RoundTrip(r)
+			changed = changed || err == nil && r.Method != http.MethodGet && response.StatusCode < http.StatusBadRequest
+			return response, err
+		})
+		set := func(there bool) func(context.Context, string) error {
+			return func(ctx context.Context, _ string) error {
+				called = true
+				if ctx.Err() == nil {
+					bucket = there
+				}
+				return ctx.Err()
+			}
+		}
+		configMaps := typedcorev1.NewForConfigOrDie(config).ConfigMaps(configMap.Namespace)
+		err := g.sync(ctx, configMaps, name, set(true), set(false))
+		if err == nil && !called && changed {
+			err = g.sync(ctx, configMaps, name, set(true), set(false)) // as in expect
+		}
+		return err
+	}
+	if deleted {
+		if err := sync(g.Context(), g.config); err != nil {
+			g.Reject("Sync returns nil for a new ConfigMap", fmt.Sprintf("it returns: %v", err), "the error")
+		}
+		g.delete(name)
+	}
+	return grade.Case{
+		Call: sync,
+		State: func() string {
+			state := "the ConfigMap is gone"
+			if configMap := g.get(name); configMap != nil {
+				state = "the finalizer is there"
+				if len(configMap.Finalizers) == 0 {
+					state = "there is no finalizer"
+				}
+			}
+			if bucket {
+				return state + ", and the bucket is there"
+			}
+			return state + ", and the bucket is gone"
+		},
+	}
 }
 
 // others and late are the finalizers of somebody else.
@@ -107,6 +191,7 @@ const (
 
 type world struct {
 	*grade.T
+	config     *rest.Config
 	configMaps typedcorev1.ConfigMapInterface
 	learners   typedcorev1.ConfigMapInterface
 	name       string
@@ -180,8 +265,10 @@ func (g *world) expect(when string, wantError bool) {
 }
 
 // configMap returns what the server holds, or nil.
-func (g *world) configMap() *corev1.ConfigMap {
-	configMap, err := g.configMaps.Get(g.Context(), g.name, metav1.GetOptions{})
+func (g *world) configMap() *corev1.ConfigMap { return g.get(g.name) }
+
+func (g *world) get(name string) *corev1.ConfigMap {
+	configMap, err := g.configMaps.Get(g.Context(), name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -208,10 +295,20 @@ func (g *world) create(name string) {
 	testkit.Must(g.configMaps.Create(g.Context(), &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Finalizers: []string{others}},
 	}, metav1.CreateOptions{}))(g)
-	g.Cleanup(func() { // also after a rejection: the namespace could not be deleted
-		patch := `{"metadata":{"finalizers":null}}`
-		_, _ = g.configMaps.Patch(context.Background(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
-	})
+}
+
+// removeFinalizers lets the namespace go, whatever the answer has left there.
+func (g *world) removeFinalizers() {
+	configMaps, err := g.configMaps.List(context.Background(), metav1.ListOptions{})
+	if err != nil {
+		return // the namespace stays
+	}
+	for _, configMap := range configMaps.Items {
+		if len(configMap.Finalizers) > 0 {
+			_, _ = g.configMaps.Patch(context.Background(), configMap.Name, types.MergePatchType,
+				[]byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+		}
+	}
 }
 
 func (g *world) delete(name string) {

@@ -3,7 +3,6 @@ package grade
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"k8s.io/client-go/rest"
 )
@@ -39,6 +38,7 @@ type Calls struct {
 	Look string
 
 	cases    int
+	unused   *Case     // one in which nothing was written
 	requests []Request // what the answer sends when no request fails
 }
 
@@ -88,16 +88,23 @@ const most = 12
 // FailEachRequest calls the answer with each of its requests failing, by each fault. The answer's outcome must be right. If it
 // is an error, the next call, without a fault, must return nil, and the work must be done then.
 //
-// Each request has a case for itself. The faults follow one another in it, as long as the answer returns errors.
+// The faults follow one another in one case, as long as the answer returns errors. After a write, the next request has a new one.
 func (c *Calls) FailEachRequest(t *T) {
 	t.Helper()
 	c.learn(t)
+	var work *work
 	for _, request := range c.requests[:min(most, len(c.requests))] {
 		faults := faultsOfWrites
 		if request.Reads() {
 			faults = faultsOfReads
 		}
-		var work *work
+		if work != nil && work.wrote {
+			c.mend(t, work)
+			work = nil
+		}
+		if work != nil {
+			work.chosen = request.isNumber
+		}
 		for _, fault := range faults {
 			if c.right(request, fault) == NotTried {
 				continue
@@ -110,9 +117,9 @@ func (c *Calls) FailEachRequest(t *T) {
 				work = nil
 			}
 		}
-		if work != nil {
-			c.mend(t, work)
-		}
+	}
+	if work != nil {
+		c.mend(t, work)
 	}
 }
 
@@ -136,6 +143,10 @@ func (c *Calls) learn(t *T) {
 }
 
 func (c *Calls) next() Case {
+	if unused := c.unused; unused != nil {
+		c.unused = nil
+		return *unused
+	}
 	c.cases++
 	return c.New(c.cases)
 }
@@ -152,12 +163,13 @@ type work struct {
 	Case
 	chosen func(Request) bool // the request that fails
 	failed Failed             // the last one that has failed
+	wrote  bool               // a write has reached the server
 	over   bool
 }
 
 // begin begins a case in which the request with that number fails.
 func (c *Calls) begin(request Request) *work {
-	return &work{Case: c.next(), chosen: func(sent Request) bool { return sent.Number == request.Number }}
+	return &work{Case: c.next(), chosen: request.isNumber}
 }
 
 // fail calls the answer with a fault. It returns false if the answer has not sent the request that should fail.
@@ -166,7 +178,11 @@ func (c *Calls) fail(t *T, w *work, fault Fault) bool {
 	config, requests := failing(c.Config, fault, w.chosen)
 	t.Doing("%s returns, after a request %s", c.Name, fault)
 	err := w.Call(t.Context(), config)
+	w.wrote = w.wrote || requests.wrote
 	if requests.failed == nil {
+		if w.failed.Fault != "" {
+			c.mended(t, w, err) // it was a call without a fault
+		}
 		w.over = true
 		return false
 	}
@@ -202,13 +218,19 @@ func (c *Calls) fail(t *T, w *work, fault Fault) bool {
 	return true
 }
 
-// mend calls the answer without a fault. The work must be done then.
+// mend calls the answer without a fault.
 func (c *Calls) mend(t *T, w *work) {
 	t.Helper()
-	const look = "the second call finds what the first one has left"
+	t.Doing("%s: the next call mends that", w.failed)
+	c.mended(t, w, w.Call(t.Context(), c.Config))
+}
+
+// mended checks that a call without a fault has done the work. err is what it has returned.
+func (c *Calls) mended(t *T, w *work, err error) {
+	t.Helper()
 	expected := fmt.Sprintf("%s: the next call mends that, so that %s", w.failed, c.Done)
-	t.Doing("%s", expected)
-	if err := w.Call(t.Context(), c.Config); err != nil {
+	const look = "the second call finds what the first one has left"
+	if err != nil {
 		t.Reject(expected, fmt.Sprintf("it returns: %v", err), look)
 	}
 	if state := w.State(); state != c.Done {
@@ -227,11 +249,8 @@ func (c *Calls) EndContext(t *T) {
 			t.Reject(fmt.Sprintf("each request has the ctx that %s is given", c.Name), request.String()+", has another", look)
 		}
 	}
-	var one *Case
 	for number := range min(most, len(c.requests)) + 1 {
-		if one == nil {
-			one = new(c.next())
-		}
+		one := c.next()
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		when := "ctx ends before the call"
@@ -241,8 +260,10 @@ func (c *Calls) EndContext(t *T) {
 		config, requests := ending(c.Config, number, cancel)
 		t.Doing("%s returns, when ctx ends before its %s request", c.Name, ordinal(max(number, 1)))
 		err := one.Call(ctx, config)
+		if !requests.wrote {
+			c.unused = &one
+		}
 		if ctx.Err() == nil {
-			one = nil
 			continue // it has sent fewer requests than the first time
 		}
 		if number > 0 {
@@ -254,9 +275,6 @@ func (c *Calls) EndContext(t *T) {
 		if err == nil && one.State() != c.Done {
 			t.Reject(fmt.Sprintf("%s: %s returns an error", when, c.Name), "it returns nil",
 				"the error that a client returns when ctx has ended")
-		}
-		if slices.ContainsFunc(c.requests[:max(number, 1)-1], func(sent Request) bool { return !sent.Reads() }) {
-			one = nil // a write was done before ctx has ended: the case is not new any more
 		}
 	}
 }

@@ -39,6 +39,8 @@ func (r Request) String() string {
 // Reads says whether the request changes nothing.
 func (r Request) Reads() bool { return r.Method == http.MethodGet }
 
+func (r Request) isNumber(sent Request) bool { return r.Number == sent.Number }
+
 // isRepeated says whether an answer sends the same again.
 func (r Request) isRepeated(by Request) bool {
 	return r.Method == by.Method && r.Resource == by.Resource && r.Name == by.Name
@@ -71,6 +73,7 @@ type Requests struct {
 	mu     sync.Mutex
 	sent   []Request
 	failed *Request  // the one that fails
+	wrote  bool      // a write has reached the server
 	late   []Request // sent with a context that had not ended, after the caller's had
 }
 
@@ -107,7 +110,7 @@ type contextKey struct{}
 // Failing returns a copy of config with which one request fails: the first if number is 1, none if it is 0. It also returns
 // the requests that are sent with the copy.
 func Failing(config *rest.Config, number int, fault Fault) (*rest.Config, *Requests) {
-	return failing(config, fault, func(request Request) bool { return request.Number == number })
+	return failing(config, fault, Request{Number: number}.isNumber)
 }
 
 // failing is Failing for the first request that is chosen.
@@ -148,7 +151,15 @@ func intercept(
 ) (*rest.Config, *Requests) {
 	config, requests := rest.CopyConfig(config), &Requests{}
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(sent *http.Request) (*http.Response, error) { return f(requests.add(sent), sent, next) })
+		reaches := roundTripper(func(sent *http.Request) (*http.Response, error) {
+			if sent.Method != http.MethodGet {
+				requests.mu.Lock()
+				requests.wrote = true
+				requests.mu.Unlock()
+			}
+			return next.RoundTrip(sent)
+		})
+		return roundTripper(func(sent *http.Request) (*http.Response, error) { return f(requests.add(sent), sent, reaches) })
 	})
 	return config, requests
 }

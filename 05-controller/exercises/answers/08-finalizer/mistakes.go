@@ -16,7 +16,9 @@ import (
 type bucketFunc = func(ctx context.Context, bucket string) error
 
 // CreatesTheBucketFirst creates the bucket before the finalizer.
-func CreatesTheBucketFirst(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string, create, remove bucketFunc) error {
+func CreatesTheBucketFirst(
+	ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string, create, remove bucketFunc,
+) error {
 	configMap, err := get(ctx, configMaps, name)
 	if configMap == nil {
 		return err
@@ -51,7 +53,9 @@ func RemovesTheFinalizerFirst(
 }
 
 // IgnoresTheError removes the finalizer although the bucket is still there.
-func IgnoresTheError(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string, create, remove bucketFunc) error {
+func IgnoresTheError(
+	ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string, create, remove bucketFunc,
+) error {
 	return Sync(ctx, configMaps, name, create, func(ctx context.Context, bucket string) error {
 		if err := remove(ctx, bucket); err != nil {
 			klog.FromContext(ctx).Error(err, "The bucket cannot be removed", "bucket", bucket)
@@ -61,7 +65,9 @@ func IgnoresTheError(ctx context.Context, configMaps typedcorev1.ConfigMapInterf
 }
 
 // PatchesTheWholeList sends a merge patch, which replaces the whole list, also what others have added since it was read.
-func PatchesTheWholeList(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string, create, remove bucketFunc) error {
+func PatchesTheWholeList(
+	ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string, create, remove bucketFunc,
+) error {
 	return Sync(ctx, patching{configMaps}, name, create, remove)
 }
 
@@ -77,7 +83,9 @@ func (p patching) Update(ctx context.Context, configMap *corev1.ConfigMap, _ met
 }
 
 // RemovesAllFinalizers removes the finalizers of others, too.
-func RemovesAllFinalizers(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string, create, remove bucketFunc) error {
+func RemovesAllFinalizers(
+	ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string, create, remove bucketFunc,
+) error {
 	configMap, err := get(ctx, configMaps, name)
 	if configMap == nil {
 		return err
@@ -94,7 +102,9 @@ func RemovesAllFinalizers(ctx context.Context, configMaps typedcorev1.ConfigMapI
 }
 
 // AddsWhileDeleting adds the finalizer before it knows whether the ConfigMap is being deleted.
-func AddsWhileDeleting(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string, create, remove bucketFunc) error {
+func AddsWhileDeleting(
+	ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string, create, remove bucketFunc,
+) error {
 	configMap, err := get(ctx, configMaps, name)
 	if configMap == nil {
 		return err
@@ -106,6 +116,58 @@ func AddsWhileDeleting(ctx context.Context, configMaps typedcorev1.ConfigMapInte
 		return release(ctx, configMaps, configMap, remove)
 	}
 	return create(ctx, name)
+}
+
+// CreatesTheBucketOnlyOnce creates the bucket only when it adds the finalizer.
+func CreatesTheBucketOnlyOnce(
+	ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string, create, remove bucketFunc,
+) error {
+	configMap, err := get(ctx, configMaps, name)
+	if configMap == nil {
+		return err
+	}
+	if configMap.DeletionTimestamp != nil {
+		return release(ctx, configMaps, configMap, remove)
+	}
+	if slices.Contains(configMap.Finalizers, finalizer) {
+		return nil
+	}
+	return addFinalizerAndCreate(ctx, configMaps, configMap, create)
+}
+
+// TakesAnyErrorOfGetForGone takes each error of Get for a ConfigMap that is gone.
+func TakesAnyErrorOfGetForGone(
+	ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string, create, remove bucketFunc,
+) error {
+	if _, err := configMaps.Get(ctx, name, metav1.GetOptions{}); err != nil {
+		return nil
+	}
+	return Sync(ctx, configMaps, name, create, remove)
+}
+
+// HidesThatTheFinalizerStays returns nil after an error of the update that removes the finalizer.
+func HidesThatTheFinalizerStays(
+	ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string, create, remove bucketFunc,
+) error {
+	configMap, err := get(ctx, configMaps, name)
+	if configMap == nil {
+		return err
+	}
+	if configMap.DeletionTimestamp == nil {
+		return addFinalizerAndCreate(ctx, configMaps, configMap, create)
+	}
+	if err := remove(ctx, name); err != nil {
+		return err
+	}
+	_ = removeFinalizer(ctx, configMaps, configMap)
+	return nil
+}
+
+// HasAContextOfItsOwn does not end with the caller's context.
+func HasAContextOfItsOwn(
+	_ context.Context, configMaps typedcorev1.ConfigMapInterface, name string, create, remove bucketFunc,
+) error {
+	return Sync(context.Background(), configMaps, name, create, remove)
 }
 
 // get returns nil, and no error, if there is no such ConfigMap.

@@ -23,7 +23,7 @@ var exercise = grade.Exercise[answer]{
 	Accepted: []answer{returnsErrors, triesAgain, rejectsAnEndedContext},
 	Rejected: []grade.Rejected[answer]{
 		{Name: "ignores an error", Answer: ignoresAnError,
-			Says: "the 2nd request, PUT of secrets/c-3, was answered with 500 InternalError: Sync returns an error, or nil when of is blue\n" +
+			Says: "the 2nd request, PUT of secrets/c-2, was answered with 500 InternalError: Sync returns an error, or nil when of is blue\n" +
 				"seen      it returns nil, and of is red\nlook at   what becomes of the error"},
 		{Name: "returns conflicts only", Answer: returnsConflictsOnly, Says: "answered with 500 InternalError: Sync returns an error"},
 		{Name: "takes Forbidden for done", Answer: takesForbiddenForDone, Says: "answered with 403 Forbidden: Sync returns"},
@@ -38,7 +38,7 @@ var exercise = grade.Exercise[answer]{
 		{Name: "has another context", Answer: hasAnotherContext,
 			Says: "expected  each request has the ctx that Sync is given\nseen      the 2nd request, PUT of secrets/c-1, has another"},
 		{Name: "does not end", Answer: doesNotEnd,
-			Says: "ctx ends before the 2nd request, PUT of secrets/c-4: Sync sends nothing more\nseen      it sends the 2nd"},
+			Says: "ctx ends before the 2nd request, PUT of secrets/c-3: Sync sends nothing more\nseen      it sends the 2nd"},
 		{Name: "ignores the end", Answer: ignoresTheEnd, Says: "expected  ctx ends before the call: Sync returns an error"},
 		{Name: "changes the store", Answer: changesTheStore, Says: "an object in the store was changed: ConfigMap c-1"},
 	},
