@@ -128,7 +128,12 @@ func (e *env) walk(ctx context.Context, name string, random *rand.Rand) error {
 	propagation := propagations[random.IntN(3)]
 	for _, owner := range []string{name, fresh} {
 		err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, 10*time.Minute, true, func(context.Context) (bool, error) {
-			err := e.databases.Delete(ctx, owner, metav1.DeleteOptions{PropagationPolicy: &propagation})
+			// A second delete with Orphan would add the finalizer again that the garbage collector has removed. If it misses the
+			// moment without it, because the API server was away, it does not remove it any more.
+			now, err := e.databases.Get(ctx, owner, metav1.GetOptions{})
+			if err == nil && now.DeletionTimestamp == nil {
+				_ = e.databases.Delete(ctx, owner, metav1.DeleteOptions{PropagationPolicy: &propagation})
+			}
 			return apierrors.IsNotFound(err), nil
 		})
 		if err != nil {
