@@ -32,7 +32,8 @@ var grader = grade.Exercise[answer]{
 		{Name: "takes any error for a missing Deployment", Answer: answers.TakesAnyErrorForAMissingDeployment,
 			Says: "nothing is written when it is not known what is there"},
 		{Name: "returns conflicts only", Answer: answers.ReturnsConflictsOnly, Says: "Sync returns an error"},
-		{Name: "deletes what has the wrong replicas", Answer: answers.DeletesWhatHasTheWrongReplicas, Says: "it is another one of that name"},
+		{Name: "deletes what has the wrong replicas", Answer: answers.DeletesWhatHasTheWrongReplicas,
+			Says: "it is another one of that name"},
 	},
 	Grade: gradeSync,
 }

@@ -2,9 +2,11 @@ package exercise_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -35,11 +37,16 @@ var grader = grade.Exercise[answer]{
 		{Name: "sleeps first", Answer: answers.SleepsFirst, Says: "has a Deployment"},
 		{Name: "drops the keys that come too early", Answer: answers.DropsTheKeysThatComeTooEarly, Says: "has no Deployment"},
 		{Name: "waits until there is a Deployment", Answer: answers.WaitsUntilThereIsADeployment, Says: "has no Deployment"},
+		{Name: "polls without ctx", Answer: answers.PollsWithoutCtx, Says: "Run returns when ctx ends"},
+		{Name: "tries again at once", Answer: answers.TriesAgainAtOnce, Says: "create is called again later"},
+		{Name: "asks for the name only", Answer: answers.AsksForTheNameOnly, Says: "has a Deployment"},
 	},
 	Grade: func(t *grade.T, run answer) {
 		t.Bubble(func(t *grade.T) { gradeRun(t, run, 2+t.Rand.IntN(3)) })
 		t.Bubble(func(t *grade.T) { gradeRun(t, run, 0) })
 		t.Bubble(func(t *grade.T) { gradeEnd(t, run) })
+		t.Bubble(func(t *grade.T) { gradeErrors(t, run) })
+		t.Bubble(func(t *grade.T) { gradeStoppedInformer(t, run) })
 	},
 }
 
@@ -49,46 +56,58 @@ func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 // gradeRun has some DatabaseManagers with a Deployment, and three without. It runs in a bubble, in which an hour passes at once.
 func gradeRun(t *grade.T, run answer, existing int) {
 	list := time.Duration(10+t.Rand.IntN(50)) * time.Minute
-	databases, addDatabase := informer(t, &dbv1alpha1.DatabaseManager{}, time.Duration(t.Rand.IntN(60))*time.Second)
-	deployments, addDeployment := informer(t, &appsv1.Deployment{}, list)
+	databases, databaseSource := informer(t, &dbv1alpha1.DatabaseManager{}, time.Duration(t.Rand.IntN(60))*time.Second)
+	deployments, deploymentSource := informer(t, &appsv1.Deployment{}, list)
+	var all []*dbv1alpha1.DatabaseManager
 	var missing []string
 	for i := range existing + 3 {
 		d := database(fmt.Sprintf("d%d-%d", i, t.Rand.IntN(1000)))
-		addDatabase(d)
+		all = append(all, d)
+		databaseSource.Add(d)
 		if i < existing {
-			addDeployment(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: d.Spec.DeploymentName}})
+			deploymentSource.Add(deployment(d.Namespace, d.Spec.DeploymentName))
 		} else {
 			missing = append(missing, d.Name)
 		}
 	}
-	addDeployment(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: missing[0]}})
-	if existing == 0 {
-		deployments, _ = informer(t, &appsv1.Deployment{}, list) // of an empty cluster
+	last := all[len(all)-1]
+	if existing > 0 { // two Deployments that are not the last one's: in another namespace, and with the name of the DatabaseManager
+		deploymentSource.Add(deployment("other", last.Spec.DeploymentName))
+		deploymentSource.Add(deployment(last.Namespace, last.Name))
 	}
+	deleted := database("deleted")
+	databaseSource.Add(deleted)
 
-	ctx, cancel := context.WithCancel(t.Context())
+	var mu sync.Mutex
 	var created []string
 	failed := false
 	create := func(d *dbv1alpha1.DatabaseManager) error {
+		mu.Lock()
+		defer mu.Unlock()
 		if !failed {
 			failed = true
-			return fmt.Errorf("the network is down")
+			return errors.New("the network is down")
 		}
 		created = append(created, d.Name)
-		addDeployment(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: d.Spec.DeploymentName}})
+		deploymentSource.Add(deployment(d.Namespace, d.Spec.DeploymentName))
 		return nil
 	}
-	running := start(ctx, run, databases, deployments, create)
+	stop := start(t, run, databases, deployments, create)
+	time.Sleep(5 * time.Minute) // the list of Deployments is not there yet
+	databaseSource.Delete(deleted)
+	unchanged := t.Unchanged(databases.GetStore().List()...)
 	time.Sleep(2 * time.Hour)
-	cancel()
-	running()
-
+	mu.Lock()
 	took := fmt.Sprintf("(the list of Deployments took %s)", list)
 	for _, name := range created {
-		if !slices.Contains(missing, name) {
+		if !slices.Contains(missing, name) && name != deleted.Name {
 			t.Reject(fmt.Sprintf("create is not called for %s, which has a Deployment", name), "it is called "+took,
 				"which stores does sync read, and what has been waited for before?")
 		}
+	}
+	if slices.Contains(created, deleted.Name) {
+		t.Reject("create is not called for a DatabaseManager that was deleted before", "it is called "+took,
+			"what does the store have when its turn comes?")
 	}
 	slices.Sort(created)
 	if !slices.Equal(created, missing) {
@@ -96,58 +115,145 @@ func gradeRun(t *grade.T, run answer, existing int) {
 			fmt.Sprintf("in two hours it has succeeded for %q %s", created, took),
 			"what becomes of a key that comes before both lists are there?")
 	}
+	unchanged()
+	created = nil
+	mu.Unlock()
+
+	// Somebody deletes a Deployment, and then the DatabaseManager changes.
+	deploymentSource.Delete(deployment(last.Namespace, last.Spec.DeploymentName))
+	time.Sleep(time.Minute)
+	databaseSource.Modify(changed(last))
+	time.Sleep(time.Minute)
+	stop()
+	if !slices.Equal(created, []string{last.Name}) {
+		t.Reject(fmt.Sprintf("create is called for %s, which changes when its Deployment is gone", last.Name),
+			fmt.Sprintf("it is called for %q", created), "UpdateFunc")
+	}
 }
 
 // gradeEnd ends ctx before the list of Deployments is there.
 func gradeEnd(t *grade.T, run answer) {
-	databases, addDatabase := informer(t, &dbv1alpha1.DatabaseManager{}, 0)
+	databases, source := informer(t, &dbv1alpha1.DatabaseManager{}, 0)
 	deployments, _ := informer(t, &appsv1.Deployment{}, time.Hour)
-	addDatabase(database("early"))
-	ctx, cancel := context.WithCancel(t.Context())
+	source.Add(database("early"))
 	var created atomic.Int32
-	running := start(ctx, run, databases, deployments, func(*dbv1alpha1.DatabaseManager) error {
+	stop := start(t, run, databases, deployments, func(*dbv1alpha1.DatabaseManager) error {
 		created.Add(1)
 		return nil
 	})
 	time.Sleep(time.Minute)
-	cancel()
-	running()
+	stop()
 	if created.Load() > 0 {
 		t.Reject("create is not called before the list of Deployments is there", "it is called", "which stores does sync read?")
 	}
 }
 
-// start starts the informers and run. The result waits until run has returned, and then for the informers.
+// gradeErrors lets create fail eight times, and once again after it has succeeded.
+func gradeErrors(t *grade.T, run answer) {
+	databases, source := informer(t, &dbv1alpha1.DatabaseManager{}, 0)
+	deployments, _ := informer(t, &appsv1.Deployment{}, 0) // what create has made is not seen here
+	d := database("late")
+	source.Add(d)
+	const errs = 8
+	var calls []time.Time
+	stop := start(t, run, databases, deployments, func(*dbv1alpha1.DatabaseManager) error {
+		calls = append(calls, time.Now())
+		if n := len(calls); n <= errs || n == errs+2 {
+			return errors.New("the network is down")
+		}
+		return nil
+	})
+	time.Sleep(time.Minute)
+	minute := time.Now()
+	source.Modify(changed(d)) // a new sync
+	time.Sleep(time.Minute)
+	stop()
+	inTime := 0
+	for _, call := range calls {
+		if call.Before(minute) {
+			inTime++
+		}
+	}
+	if inTime != errs+1 || len(calls) != errs+3 {
+		t.Reject(fmt.Sprintf("create is called %d times in a minute if it fails %d times, and then 2 times if it fails once", errs+1, errs),
+			fmt.Sprintf("%d times, and then %d times", inTime, len(calls)-inTime),
+			"AddRateLimited after an error, Forget after a success")
+	}
+	delay := func(n int) time.Duration { return calls[n].Sub(calls[n-1]) }
+	longest := delay(errs)
+	if first := delay(1); first <= 0 || longest <= first {
+		t.Reject("create is called again later after an error, and later after each one more",
+			fmt.Sprintf("after %s, and after %s at the end", first, longest), "AddRateLimited")
+	}
+	if again := delay(errs + 2); again >= longest {
+		t.Reject("after a success, the delays begin with the shortest", fmt.Sprintf("the next one is %s", again), "Forget")
+	}
+}
+
+// gradeStoppedInformer gives Run an informer that takes no handler any more.
+func gradeStoppedInformer(t *grade.T, run answer) {
+	databases, _ := informer(t, &dbv1alpha1.DatabaseManager{}, time.Hour)
+	deployments, _ := informer(t, &appsv1.Deployment{}, time.Hour)
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	databases.RunWithContext(stopped)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+	defer cancel()
+	if err := run(ctx, databases, deployments, func(*dbv1alpha1.DatabaseManager) error { return nil }); err == nil {
+		t.Reject("Run returns an error if the informer was stopped before", "it returns nil", "AddEventHandler returns one")
+	}
+}
+
+// start starts the informers and run. The result ends ctx, waits until run has returned, and then for the informers.
 func start(
-	ctx context.Context,
+	t *grade.T,
 	run answer,
 	databases, deployments cache.SharedIndexInformer,
 	create func(d *dbv1alpha1.DatabaseManager) error,
-) (wait func()) {
-	informerCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
+) (stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	informerCtx, stopInformers := context.WithCancel(t.Context())
 	for _, informer := range []cache.SharedIndexInformer{databases, deployments} {
 		go informer.RunWithContext(informerCtx)
 	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_ = run(ctx, databases, deployments, create)
-	}()
+	done := make(chan error, 1)
+	go func() { done <- run(ctx, databases, deployments, create) }()
 	return func() {
-		<-done
-		stop()
+		select {
+		case err := <-done:
+			t.Reject("Run returns when ctx ends", fmt.Sprintf("it returns earlier: %v", err), "what ends Run?")
+		default:
+		}
+		cancel()
+		select {
+		case <-done:
+		case <-time.After(time.Minute):
+			t.Reject("Run returns when ctx ends", "a minute later it has not returned", "who tells each wait in Run that ctx has ended?")
+		}
+		stopInformers()
 	}
 }
 
 func database(name string) *dbv1alpha1.DatabaseManager {
 	return &dbv1alpha1.DatabaseManager{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name},
-		Spec:       dbv1alpha1.DatabaseManagerSpec{DeploymentName: name},
+		Spec:       dbv1alpha1.DatabaseManagerSpec{DeploymentName: "of-" + name},
 	}
 }
 
-// informer returns an informer whose list takes that long, and a function that adds an object to its server.
-func informer(t *grade.T, of runtime.Object, takes time.Duration) (cache.SharedIndexInformer, func(runtime.Object)) {
+// changed returns d with another label.
+func changed(d *dbv1alpha1.DatabaseManager) *dbv1alpha1.DatabaseManager {
+	d = d.DeepCopy()
+	d.Labels = map[string]string{"changed": "true"}
+	return d
+}
+
+func deployment(namespace, name string) *appsv1.Deployment {
+	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+}
+
+// informer returns an informer whose list takes that long, and its server.
+func informer(t *grade.T, of runtime.Object, takes time.Duration) (cache.SharedIndexInformer, *cachetesting.FakeControllerSource) {
 	source := cachetesting.NewFakeControllerSource()
 	t.TB.Cleanup(source.Shutdown)
 	lists := &cache.ListWatch{
@@ -164,7 +270,7 @@ func informer(t *grade.T, of runtime.Object, takes time.Duration) (cache.SharedI
 		},
 	}
 	return cache.NewSharedIndexInformer(cache.ToListWatcherWithWatchListSemantics(lists, noStreaming{}), of, 0, cache.Indexers{}),
-		source.Add
+		source
 }
 
 // noStreaming is a client whose server sends a list as a list, not as the beginning of a watch.

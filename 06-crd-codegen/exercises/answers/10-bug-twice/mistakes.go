@@ -47,6 +47,52 @@ func DropsTheKeysThatComeTooEarly(
 	return run(ctx, databases, deployments, create, syncLater, func() {})
 }
 
+// PollsWithoutCtx waits for the list, and not for the end of ctx.
+func PollsWithoutCtx(
+	ctx context.Context,
+	databases, deployments cache.SharedIndexInformer,
+	create func(d *dbv1alpha1.DatabaseManager) error,
+) error {
+	return run(ctx, databases, deployments, create, sync, func() {
+		for !deployments.HasSynced() {
+			time.Sleep(time.Second)
+		}
+	})
+}
+
+// TriesAgainAtOnce calls create until it succeeds.
+func TriesAgainAtOnce(
+	ctx context.Context,
+	databases, deployments cache.SharedIndexInformer,
+	create func(d *dbv1alpha1.DatabaseManager) error,
+) error {
+	createAtLast := func(d *dbv1alpha1.DatabaseManager) error {
+		for ctx.Err() == nil && create(d) != nil {
+		}
+		return nil
+	}
+	return Run(ctx, databases, deployments, createAtLast)
+}
+
+// AsksForTheNameOnly asks for a Deployment with the DatabaseManager's own name.
+func AsksForTheNameOnly(
+	ctx context.Context,
+	databases, deployments cache.SharedIndexInformer,
+	create func(d *dbv1alpha1.DatabaseManager) error,
+) error {
+	syncByName := func(key cache.ObjectName, databases, deployments cache.Store, create createFunc) error {
+		object, exists, err := databases.GetByKey(key.String())
+		if err != nil || !exists {
+			return err
+		}
+		if _, exists, err = deployments.GetByKey(key.String()); err != nil || exists {
+			return err
+		}
+		return create(object.(*dbv1alpha1.DatabaseManager))
+	}
+	return run(ctx, databases, deployments, create, syncByName, func() { cache.WaitFor(ctx, "", deployments.HasSyncedChecker()) })
+}
+
 type createFunc = func(d *dbv1alpha1.DatabaseManager) error
 
 // run is Run, which waits for the DatabaseManagers only, and then calls wait.
@@ -58,18 +104,16 @@ func run(
 	wait func(),
 ) error {
 	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[cache.ObjectName]())
+	defer queue.ShutDown()
 	enqueue := func(object any) { queue.Add(cache.MetaObjectToName(object.(*dbv1alpha1.DatabaseManager))) }
 	handled, err := databases.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    enqueue,
 		UpdateFunc: func(_, object any) { enqueue(object) },
 	})
 	if err != nil {
-		queue.ShutDown()
 		return err
 	}
-	stop := context.AfterFunc(ctx, queue.ShutDown)
-	defer stop()
-	defer queue.ShutDown()
+	context.AfterFunc(ctx, queue.ShutDown) // it ends the loop
 	if !cache.WaitFor(ctx, "", handled.HasSyncedChecker()) {
 		return nil
 	}

@@ -16,18 +16,16 @@ func Polls(
 	create func(d *dbv1alpha1.DatabaseManager) error,
 ) error {
 	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[cache.ObjectName]())
+	defer queue.ShutDown()
 	enqueue := func(object any) { queue.Add(cache.MetaObjectToName(object.(*dbv1alpha1.DatabaseManager))) }
 	_, err := databases.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    enqueue,
 		UpdateFunc: func(_, object any) { enqueue(object) },
 	})
 	if err != nil {
-		queue.ShutDown()
 		return err
 	}
-	stop := context.AfterFunc(ctx, queue.ShutDown)
-	defer stop()
-	defer queue.ShutDown()
+	context.AfterFunc(ctx, queue.ShutDown) // it ends the loop
 	if !cache.WaitForCacheSync(ctx.Done(), databases.HasSynced, deployments.HasSynced) {
 		return nil
 	}

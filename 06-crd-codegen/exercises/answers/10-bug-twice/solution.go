@@ -17,18 +17,16 @@ func Run(
 	create func(d *dbv1alpha1.DatabaseManager) error,
 ) error {
 	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[cache.ObjectName]())
+	defer queue.ShutDown()
 	enqueue := func(object any) { queue.Add(cache.MetaObjectToName(object.(*dbv1alpha1.DatabaseManager))) }
 	handled, err := databases.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    enqueue,
 		UpdateFunc: func(_, object any) { enqueue(object) },
 	})
 	if err != nil {
-		queue.ShutDown()
 		return err
 	}
-	stop := context.AfterFunc(ctx, queue.ShutDown)
-	defer stop()
-	defer queue.ShutDown()
+	context.AfterFunc(ctx, queue.ShutDown) // it ends the loop
 	// Both, because sync reads both stores: in one that is not filled yet, everything looks as if it did not exist.
 	if !cache.WaitFor(ctx, "", handled.HasSyncedChecker(), deployments.HasSyncedChecker()) {
 		return nil
