@@ -6,7 +6,7 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 cd "$root"
-# The graders are compiled as the chapters' programs are, so that client-go is compiled once.
+# Programs and, without the race detector, graders are compiled as the chapters' programs are: client-go is compiled once.
 export CLUSTER_DIR=$state GOFLAGS=$build_flags CGO_ENABLED=0
 program=$(built exercise scripts/exercise/*.go internal/exercise/manifest/*.go)
 exec "$program" "$@"

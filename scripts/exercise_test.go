@@ -178,19 +178,39 @@ func TestExercise(t *testing.T) {
 		got := run(t, env, filepath.Join(root, "scripts", "exercise.sh"), "progress")
 		contains(t, got, 0, "1 of 3 exercises are solved.")
 		write(t, file, double("3 * n"))
+		grader := filepath.Join(filepath.Dir(file), "exercise_test.go")
+		source := testkit.Must(os.ReadFile(grader))(t)
+		write(t, grader, string(source)+"// Another one.\n")
 		contains(t, makeIn(t, root, "progress"), 0, "1.1 has changed: grading it.\n",
 			"1.1 is not solved: make exercise 1.1 says why.\n",
 			"0 of 3 exercises are solved.")
-		write(t, file, double("2 * n"))
+		write(t, grader, string(source))
 	})
-	t.Run("reset keeps the old file", func(t *testing.T) {
-		contains(t, makeIn(t, root, "reset", "1.1"), 0, "Your file is kept as 01-listwatch/exercises/01-double/exercise.go.1.\n")
+	t.Run("what is changed for practice stays solved until it is reset", func(t *testing.T) {
+		contains(t, makeIn(t, root, "progress"), 0, "1 of 3 exercises are solved.\nChanged since then: 1.1.\n", "Next: 1.2")
+		contains(t, makeIn(t, root, "exercise", "1.1"), 0, "not solved 1.1", "1.1 stays solved until make reset 1.1.\n")
+		contains(t, makeIn(t, root, "solution", "1.1"), 0, "return 2 * n")
+		write(t, file, double("2 * n"))
+		if got := makeIn(t, root, "progress"); strings.Contains(got.stdout, "Changed") || got.stderr != "" {
+			t.Errorf("it is as it was accepted: %+v", got)
+		}
+	})
+	t.Run("reset keeps the old files", func(t *testing.T) {
+		helper := filepath.Join(filepath.Dir(file), "helper.go")
+		write(t, helper, "package exercise\n\nvar Double = 0\n")
+		contains(t, makeIn(t, root, "reset", "1.1"), 0, "Your file is kept as 01-listwatch/exercises/01-double/exercise.go.1.\n",
+			"Your file is kept as 01-listwatch/exercises/01-double/helper.go.1.\n")
+		if _, err := os.Stat(helper); err == nil {
+			t.Error("helper.go is still there")
+		}
 		kept, _ := os.ReadFile(file + ".1")
 		now, _ := os.ReadFile(file)
 		if string(kept) != double("2 * n") || string(now) != double("n") {
 			t.Errorf("kept %q, and now it is %q", kept, now)
 		}
-		contains(t, makeIn(t, root, "reset", "1.1"), 0, "1.1 is as it was in the beginning.\n")
+		contains(t, makeIn(t, root, "reset", "1.1"), 0, "1.1 is as it was in the beginning: ")
+		contains(t, makeIn(t, root, "progress"), 0, "0 of 3 exercises are solved.\n")
+		contains(t, makeIn(t, root, "solution", "1.1"), 2, "1.1 is not solved yet")
 		write(t, file, double("2 * n"))
 		contains(t, makeIn(t, root, "reset", "1.1"), 0, "exercise.go.2.\n")
 	})
@@ -206,10 +226,123 @@ func TestExercise(t *testing.T) {
 	})
 	t.Run("what is not there", func(t *testing.T) {
 		contains(t, makeIn(t, root, "exercise", "9.1"), 2, "There is no exercise 9.1. Exercises: 1.1 to 1.2, 2.1 to 2.1, 2.A.\n")
-		contains(t, run(t, nil, filepath.Join(root, "scripts", "exercise.sh"), "hint", "1.1", "2.1"), 2, "usage: exercise ")
+		contains(t, run(t, nil, filepath.Join(root, "scripts", "exercise.sh"), "hint", "1.1", "2.1"), 2, "make exercise, hint, solution, ")
+		contains(t, run(t, nil, "make", "-C", root, "-s", "watch"), 2, "make watch needs a terminal")
 		contains(t, makeIn(t, root, "hint", "2.a"), 2, "2.A is a prediction: make exercise 2.A asks it.\n")
 		contains(t, makeIn(t, root, "hint", "1.1", "2.1"), 2, "make hint takes one word, the number of an exercise: make hint 2.3")
 	})
+}
+
+// What the grader cannot judge, because it does not come to its own code.
+func TestExerciseThatIsNotGraded(t *testing.T) {
+	t.Parallel()
+	root := exerciseWorkbook(t)
+	folder := filepath.Join("01-listwatch", "exercises", "01-double")
+	answers := filepath.Join("01-listwatch", "exercises", "answers", "01-double")
+	file := filepath.Join(root, folder, "exercise.go")
+	git(t, root, "init", "-q", "-b", "main")
+	git(t, root, "add", "-A")
+	git(t, root, "commit", "-q", "-m", "one")
+	grade := func(want ...string) {
+		t.Helper()
+		got := makeIn(t, root, "exercise", "1.1")
+		contains(t, got, 0, want...)
+		if strings.Count(got.stdout, "\n") > 4 {
+			t.Errorf("too many words: %s", got.stdout)
+		}
+	}
+	for more, want := range map[string]string{
+		"func init() { panic(\"boom\") }\n":       "panic: boom (exercise.go:6), in init() or a package variable\n",
+		"var n = []int{}[len(\"\")]\n":            "panic: runtime error: index out of range [0] with length 0\n            (exercise.go:6), in init() ",
+		"func init() { println(); os.Exit(0) }\n": "init() or a package variable ends the program, with exit status 0\n            (exercise.go:8)\n",
+	} {
+		answer := double("2 * n") + "\n" + more
+		if strings.Contains(more, "os.") {
+			answer = strings.Replace(answer, "\n\n", "\n\nimport \"os\"\n\n", 1)
+		}
+		write(t, file, answer)
+		grade("not solved 1.1 Double a number\n  seen      ", want)
+	}
+	write(t, file, double("2 * n"))
+	helper := filepath.Join(root, folder, "helper.go")
+	write(t, helper, "package main\n")
+	got := makeIn(t, root, "exercise", "1.1")
+	contains(t, got, 0, "  found packages exercise (exercise.go) and main (helper.go)")
+	if strings.Contains(got.stdout, "keep the names") {
+		t.Errorf("the name of the package is wrong, and not those of the answer: %s", got.stdout)
+	}
+	if err := os.Remove(helper); err != nil {
+		t.Fatal(err)
+	}
+
+	for _, name := range []string{"exercise_test.go", "../answers/01-double/solution.go", "../answers/01-double"} {
+		path := filepath.Join(folder, name)
+		if err := os.RemoveAll(filepath.Join(root, path)); err != nil {
+			t.Fatal(err)
+		}
+		grade(" is missing. This brings it back:\n  git checkout HEAD " + path + "\n")
+		git(t, root, "checkout", "HEAD", path)
+	}
+	if err := os.Remove(filepath.Join(root, answers, "solution.go")); err != nil {
+		t.Fatal(err)
+	}
+	contains(t, makeIn(t, root, "solution", "1.1", "FORCE=1"), 2, "git checkout HEAD "+filepath.Join(answers, "solution.go")+"\n")
+	git(t, root, "checkout", "HEAD", answers)
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	grade("  exercise.go is missing: make reset 1.1 brings it back\n")
+	contains(t, makeIn(t, root, "reset", "1.1"), 0, "1.1 is as it was in the beginning")
+
+	grader := filepath.Join(root, folder, "exercise_test.go")
+	write(t, grader, "package exercise\n")
+	contains(t, makeIn(t, root, "exercise", "1.1"), 2, "1.1 cannot be graded", "no tests to run")
+	source := testkit.Must(exec.Command("git", "-C", root, "show", "HEAD:"+filepath.Join(folder, "exercise_test.go")).Output())(t)
+	write(t, grader, string(source)+"// Another one.\n")
+	contains(t, makeIn(t, root, "exercise", "1.1"), 0,
+		"  The grader is not the one of git. This brings that back:\n  git checkout HEAD "+folder)
+}
+
+func TestExerciseWithADataRace(t *testing.T) {
+	t.Parallel()
+	root := exerciseWorkbook(t)
+	write(t, filepath.Join(root, "01-listwatch", "exercises", "01-double", "exercise.go"), `package exercise
+
+import "sync"
+
+func Double(n int) (sum int) {
+	var group sync.WaitGroup
+	for range 2 {
+		group.Go(func() { sum += n })
+	}
+	group.Wait()
+	return sum
+}
+`)
+	if _, err := exec.LookPath("cc"); err == nil || os.Getenv("CI") != "" {
+		got := makeIn(t, root, "exercise", "1.1")
+		contains(t, got, 0, "not solved 1.1", "seen      a data race (exercise.go:8)")
+		if strings.Contains(got.stderr, "There is no C compiler") {
+			t.Errorf("there is one: %s", got.stderr)
+		}
+	}
+	const none = "There is no C compiler that works: data races in your answer are not found"
+	for _, name := range []string{"01-double", "02-again"} {
+		write(t, filepath.Join(root, "01-listwatch", "exercises", name, "exercise.go"), double("n * 2"))
+	}
+	got := run(t, []string{"CC=no-compiler"}, filepath.Join(root, "scripts", "exercise.sh"), "progress")
+	contains(t, got, 0, "2 of 3 exercises are solved.", none)
+	if strings.Count(got.stderr, none) != 1 {
+		t.Errorf("said more than once: %s", got.stderr)
+	}
+}
+
+func git(t *testing.T, root string, arguments ...string) {
+	t.Helper()
+	cmd := exec.Command("git", append([]string{"-C", root, "-c", "user.name=a", "-c", "user.email=a@b.c"}, arguments...)...)
+	if output, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("git %q: %v: %s", arguments, err, output)
+	}
 }
 
 func TestPrediction(t *testing.T) {
@@ -250,19 +383,12 @@ func TestPrediction(t *testing.T) {
 func TestExerciseAfterAnUpgrade(t *testing.T) {
 	t.Parallel()
 	origin := exerciseWorkbook(t)
-	git := func(root string, arguments ...string) {
-		t.Helper()
-		cmd := exec.Command("git", append([]string{"-C", root, "-c", "user.name=a", "-c", "user.email=a@b.c"}, arguments...)...)
-		if output, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("git %q: %v: %s", arguments, err, output)
-		}
-	}
-	git(origin, "init", "-q", "-b", "main")
-	git(origin, "add", "-A")
-	git(origin, "commit", "-q", "-m", "one")
+	git(t, origin, "init", "-q", "-b", "main")
+	git(t, origin, "add", "-A")
+	git(t, origin, "commit", "-q", "-m", "one")
 	first, second := filepath.Join(t.TempDir(), "first"), filepath.Join(t.TempDir(), "second")
-	git(origin, "clone", "-q", origin, first)
-	git(origin, "clone", "-q", origin, second)
+	git(t, origin, "clone", "-q", origin, first)
+	git(t, origin, "clone", "-q", origin, second)
 
 	again := filepath.Join("01-listwatch", "exercises", "02-again", "exercise.go")
 	write(t, filepath.Join(first, again), double("2 * n"))
@@ -295,9 +421,9 @@ func TestExerciseAfterAnUpgrade(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, grader, strings.Replace(string(source), "3 + t.Rand", "4 + t.Rand", 1))
-	git(origin, "add", "-A")
-	git(origin, "commit", "-q", "-m", "two")
-	git(first, "pull", "-q")
+	git(t, origin, "add", "-A")
+	git(t, origin, "commit", "-q", "-m", "two")
+	git(t, first, "pull", "-q")
 
 	contains(t, makeIn(t, first, "progress"), 0, "1.3 has changed: grading it.\n", "1.3 is solved.\n",
 		"1 of 4 exercises are solved.\n", "Next: 1.1 A new one")
@@ -458,7 +584,6 @@ func TestExerciseEndsWithAllItsProcesses(t *testing.T) {
 		"make watch, q":          {"make watch", func(w *terminal, _ int) { w.keys("q") }},
 		"make watch, SIGTERM":    {"make watch", func(_ *terminal, pid int) { _ = syscall.Kill(pid, syscall.SIGTERM) }},
 		"make exercise, SIGTERM": {"make exercise 1.1", func(_ *terminal, pid int) { _ = syscall.Kill(pid, syscall.SIGTERM) }},
-		"lines, Ctrl-C":          {"make watch | cat", func(w *terminal, _ int) { w.keys("C-c") }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

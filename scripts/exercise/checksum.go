@@ -27,7 +27,12 @@ func moduleOf(root string) (string, error) {
 
 // checksum is one of all files that a verdict depends on: the answer, the grader, the packages of this module that they
 // import, and go.mod, which has the versions of all other modules. The answers that the grader is tested with decide nothing.
-func (w *workbook) checksum(e exercise) (string, error) {
+func (w *workbook) checksum(e exercise) (string, error) { return w.sum(e, false) }
+
+// graderChecksum is the same without the learner's files.
+func (w *workbook) graderChecksum(e exercise) (string, error) { return w.sum(e, true) }
+
+func (w *workbook) sum(e exercise, withoutAnswer bool) (string, error) {
 	sum := sha256.New()
 	add := func(name string) error {
 		data, err := os.ReadFile(filepath.Join(w.root, name))
@@ -49,6 +54,9 @@ func (w *workbook) checksum(e exercise) (string, error) {
 			return "", err
 		}
 		for _, name := range names {
+			if withoutAnswer && isAnswer(e, name) {
+				continue
+			}
 			if err := add(name); err != nil {
 				return "", err
 			}
@@ -60,6 +68,11 @@ func (w *workbook) checksum(e exercise) (string, error) {
 		}
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// isAnswer reports whether a file is the learner's: exercise.go, or one that they have put beside it.
+func isAnswer(e exercise, name string) bool {
+	return filepath.Dir(name) == e.Folder && filepath.Ext(name) == ".go" && name != grader(e)
 }
 
 // files returns the files of a folder that can decide a verdict: no tests of other packages, no texts, no kept answers.

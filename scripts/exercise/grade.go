@@ -23,6 +23,8 @@ type outcome struct {
 	verdict   *manifest.Verdict
 	// compiler has what the compiler says, if there is no verdict. Five lines at most.
 	compiler []string
+	another  bool // exercise_test.go is not the one of git
+	before   bool // an answer was accepted before
 	took     time.Duration
 }
 
@@ -32,6 +34,11 @@ func (o outcome) passed() bool { return o.verdict != nil && o.verdict.Passed }
 // long. An error means that there was no grading.
 func (w *workbook) grade(ctx context.Context, e exercise, report func(line string)) (outcome, error) {
 	o := outcome{exercise: e}
+	var missing string
+	if missing, o.another = w.compareWithGit(ctx, e); missing != "" {
+		o.compiler = []string{missing}
+		return o, nil
+	}
 	if e.Cluster {
 		if err := w.startCluster(ctx, report); err != nil {
 			return o, err
@@ -42,49 +49,180 @@ func (w *workbook) grade(ctx context.Context, e exercise, report func(line strin
 	if err != nil {
 		return o, err
 	}
+	of, err := w.graderChecksum(e)
+	if err != nil {
+		return o, err
+	}
+	r, err := w.record(w.taskOf(e))
+	if err != nil {
+		return o, err
+	}
+	o.before = r.Accepted != nil && r.Accepted.Grader == of
 	if o.untouched, err = e.IsStarter(w.root); err != nil {
 		return o, err
 	}
 
-	folder, err := os.MkdirTemp("", "exercise-")
+	folder, err := os.MkdirTemp(os.Getenv("GOTMPDIR"), "exercise-")
 	if err != nil {
 		return o, err
 	}
 	defer os.RemoveAll(folder)
-	file := filepath.Join(folder, "verdict")
 	slow := time.AfterFunc(5*time.Second, func() {
 		report(fmt.Sprintf("Compiling and grading %s. The first time, with all of client-go, that takes minutes.", e.ID))
 	})
 	defer slow.Stop()
 	begin := time.Now()
-	var printed bytes.Buffer
-	cmd := command(ctx, syscall.SIGKILL, "go", "test", "-count=1", "-vet=off", "-ldflags=-w", "-run", "^TestExercise$",
-		"./"+filepath.ToSlash(e.Folder))
-	cmd.Dir = w.root
-	cmd.Env = append(environment(), "WORKBOOK_VERDICT="+file)
-	cmd.Stdout, cmd.Stderr = &printed, &printed
-	failed := runGroup(cmd)
-	o.took = time.Since(begin)
+	program := filepath.Join(folder, "grader")
+	printed, failed := w.compile(ctx, e, program, report)
 	if ctx.Err() != nil {
 		return o, ctx.Err()
 	}
-
-	data, err := os.ReadFile(file)
-	if err == nil {
-		err = json.Unmarshal(data, &o.verdict)
-	}
-	switch {
-	case err == nil && o.verdict.Broken:
-		return o, fmt.Errorf("%s cannot be graded: %s", e.ID, strings.TrimSpace(o.verdict.Seen))
-	case err == nil:
-		return o, w.update(w.taskOf(e), func(r *record) { r.Checksum, r.Verdict = sum, o.verdict })
-	case failed != nil && strings.Contains(printed.String(), " failed]"): // [build failed], [setup failed]
-		o.compiler = compilerLines(e, printed.String())
+	if failed != nil {
+		o.compiler = compilerLines(e, printed)
 		return o, nil
 	}
-	lines := strings.Split(strings.TrimSpace(printed.String()), "\n")
-	return o, fmt.Errorf("%s cannot be graded: its grader has failed (%v):\n%s", e.ID, failed,
-		strings.Join(lines[max(0, len(lines)-4):], "\n"))
+	o.verdict, err = w.runGrader(ctx, e, program)
+	o.took = time.Since(begin)
+	switch {
+	case ctx.Err() != nil:
+		return o, ctx.Err()
+	case err != nil:
+		return o, err
+	case o.verdict.Broken:
+		return o, fmt.Errorf("%s cannot be graded: %s", e.ID, strings.TrimSpace(o.verdict.Seen))
+	}
+	return o, w.update(w.taskOf(e), func(r *record) {
+		r.Checksum, r.Verdict = sum, o.verdict
+		if o.passed() {
+			r.Accepted = &accepted{sum, of}
+		}
+	})
+}
+
+// compile makes the program that grades an answer. Apart from its run: compiling may take minutes, and has no limit.
+func (w *workbook) compile(ctx context.Context, e exercise, program string, report func(string)) (printed string, err error) {
+	race, env := []string(nil), environment()
+	if w.detectsRaces(report) {
+		// Compiled as make test does it, so that it is done once. The detector is C code.
+		race, env = []string{"-race"}, append(env, "GOFLAGS=", "CGO_ENABLED=1")
+	}
+	var said bytes.Buffer
+	arguments := append([]string{"test", "-c", "-o", program, "-vet=off", "-ldflags=-w"}, race...)
+	cmd := command(ctx, syscall.SIGKILL, "go", append(arguments, "./"+filepath.ToSlash(e.Folder))...)
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = w.root, env, &said, &said
+	err = runGroup(cmd)
+	printed = said.String()
+	if err != nil && w.race && (strings.Contains(printed, "# runtime/cgo") || strings.HasPrefix(printed, "go: -race")) {
+		w.race = false
+		report(noRaces)
+		return w.compile(ctx, e, program, report)
+	}
+	return printed, err
+}
+
+const noRaces = "There is no C compiler that works: data races in your answer are not found (make doctor says how to get one)."
+
+// detectsRaces reports whether the race detector can be had: go links C code in for it. The first time, it says so if not.
+func (w *workbook) detectsRaces(report func(line string)) bool {
+	w.compiler.Do(func() {
+		cmd := exec.Command("go", "env", "CGO_ENABLED", "CC")
+		cmd.Dir, cmd.Env = w.root, append(environment(), "CGO_ENABLED=") // what go decides by itself
+		said, err := cmd.Output()
+		if words := strings.Fields(string(said)); err == nil && len(words) > 1 && words[0] == "1" {
+			_, err = exec.LookPath(words[1])
+			w.race = err == nil
+		}
+		if !w.race {
+			report(noRaces)
+		}
+	})
+	return w.race
+}
+
+// runGrader runs the program that grades an answer, in the exercise's folder as go test does.
+func (w *workbook) runGrader(ctx context.Context, e exercise, program string) (*manifest.Verdict, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	file := filepath.Join(filepath.Dir(program), "verdict")
+	// At SIGQUIT a Go program prints where it is, and ends.
+	cmd := command(ctx, syscall.SIGQUIT, program, "-test.run=^TestExercise$", "-test.v", "-test.paniconexit0")
+	cmd.Dir = filepath.Join(w.root, e.Folder)
+	cmd.Env = append(environment(), "WORKBOOK_VERDICT="+file, "PWD="+cmd.Dir,
+		"GORACE=atexit_sleep_ms=0") // by default, each process waits for a second at its end
+	late := time.AfterFunc(w.toBegin, cancel)
+	defer late.Stop()
+	var printed bytes.Buffer
+	began := false
+	lines := &lineWriter{report: func(line string) {
+		// The testing package prints it, after all of init.
+		if !began && strings.Contains(line, "=== RUN ") {
+			began = true
+			late.Stop()
+		}
+		fmt.Fprintln(&printed, line)
+		const kept = 1 << 18
+		printed.Next(max(0, printed.Len()-kept))
+	}}
+	cmd.Stdout, cmd.Stderr = lines, lines
+	_ = runGroup(cmd) // ProcessState has what it returns, if the program could be started
+	if cmd.ProcessState == nil {
+		return nil, fmt.Errorf("%s cannot be graded: its grader does not start: is exercise_test.go there?", e.ID)
+	}
+
+	var verdict *manifest.Verdict
+	data, err := os.ReadFile(file)
+	if err == nil && json.Unmarshal(data, &verdict) == nil && verdict != nil {
+		return verdict, nil
+	}
+	if seen := w.withoutVerdict(e, printed.String(), cmd.ProcessState.String(), began, ctx.Err() == nil); seen != "" {
+		return &manifest.Verdict{Seen: seen}, nil
+	}
+	rest := strings.Split(strings.TrimSpace(printed.String()), "\n")
+	return nil, fmt.Errorf("%s cannot be graded: its grader has failed (%v):\n%s", e.ID, cmd.ProcessState,
+		strings.Join(rest[max(0, len(rest)-4):], "\n"))
+}
+
+var (
+	panicLine = regexp.MustCompile(`(?m)^(?:panic|fatal error): .*`)
+	exitLine  = regexp.MustCompile(`\b(?:os\.Exit|k?log\.Fatal\w*|klog\.Exit\w*|func TestMain)\(`)
+)
+
+// withoutVerdict says why a grader has ended without a verdict: what is outside of the answer's functions runs in its
+// process, too, and before it begins. It returns nothing if the answer is not the cause.
+func (w *workbook) withoutVerdict(e exercise, printed, ended string, began, inTime bool) string {
+	const outside = "init() or a package variable"
+	where := ""
+	place := regexp.MustCompile(regexp.QuoteMeta(filepath.ToSlash(e.Folder)) + `/(\w+\.go:\d+)`)
+	for _, found := range place.FindAllStringSubmatch(printed, -1) {
+		if !strings.HasPrefix(found[1], "exercise_test.go:") {
+			where = " (" + found[1] + ")"
+			break
+		}
+	}
+	panics := panicLine.FindString(printed)
+	switch {
+	case !inTime:
+		return outside + " does not end" + where
+	case panics != "" && !began:
+		return panics + where + ", in " + outside
+	case panics != "" && where != "": // in a goroutine that began there
+		return panics + where
+	case !began && !strings.Contains(printed, "no tests to run"):
+		return outside + " ends the program, with " + ended + w.exits(e)
+	}
+	return ""
+}
+
+// exits returns the place of the first line that ends the program, in the answer's files.
+func (w *workbook) exits(e exercise) string {
+	files, _ := filepath.Glob(filepath.Join(w.root, e.Folder, "*.go"))
+	for _, file := range files {
+		data, _ := os.ReadFile(file)
+		if at := exitLine.FindIndex(data); at != nil && filepath.Base(file) != "exercise_test.go" {
+			return fmt.Sprintf(" (%s:%d)", filepath.Base(file), 1+bytes.Count(data[:at[0]], []byte("\n")))
+		}
+	}
+	return ""
 }
 
 var sourceLine = regexp.MustCompile(`^(\S+\.go:\d+(?::\d+)?): (.*)`)
@@ -93,15 +231,18 @@ var sourceLine = regexp.MustCompile(`^(\S+\.go:\d+(?::\d+)?): (.*)`)
 // them in the exercise's folder.
 func compilerLines(e exercise, printed string) []string {
 	var lines, other []string
-	inMessage, ownFile := false, false
+	inMessage, ownFile, graderFile := false, false, false
 	for line := range strings.Lines(printed) {
-		line = strings.TrimRight(line, "\n")
+		line = strings.ReplaceAll(strings.TrimPrefix(strings.TrimRight(line, "\n"), "./"), filepath.ToSlash(e.Folder)+"/", "")
 		switch {
 		case sourceLine.MatchString(line):
-			line = strings.TrimPrefix(strings.TrimPrefix(line, "./"), filepath.ToSlash(e.Folder)+"/")
 			lines = append(lines, line)
 			inMessage = true
-			ownFile = ownFile || !strings.HasPrefix(line, "exercise_test.go:")
+			if strings.HasPrefix(line, "exercise_test.go:") {
+				graderFile = true
+			} else {
+				ownFile = true
+			}
 		case inMessage && strings.HasPrefix(line, "\t"): // have (...), want (...)
 			lines = append(lines, "    "+strings.TrimSpace(line))
 		default:
@@ -114,14 +255,14 @@ func compilerLines(e exercise, printed string) []string {
 	if len(lines) == 0 {
 		lines = other
 	}
-	const most = 5
-	if !ownFile && len(lines) > 0 && len(lines) < most {
-		lines = append(lines, "The grader cannot use your answer: keep the names and types of "+e.Starter()+".")
+	most, advice := 5, []string(nil)
+	if graderFile && !ownFile {
+		most, advice = 4, []string{"The grader cannot use your answer: keep the names and types of " + e.Starter() + "."}
 	}
 	if len(lines) > most {
 		lines = append(lines[:most-1], fmt.Sprintf("... and %d more lines", len(lines)-most+1))
 	}
-	return lines
+	return append(lines, advice...)
 }
 
 // clusterRuns reports whether the workbook's cluster is up.

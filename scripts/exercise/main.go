@@ -1,9 +1,9 @@
 // Command exercise grades the workbook's exercises and asks its predictions. scripts/exercise.sh builds it and runs it in
 // the workbook's root; make has a target for each of its commands.
 //
-// Read in this order: workbook.go (the tasks, and which is next), grade.go (one answer and its grader), checksum.go and
-// record.go (what is remembered), predict.go, watch.go (grade on save), screen.go (the same on a terminal), text.go,
-// process.go.
+// Read in this order: workbook.go (the tasks, and which is next), grade.go (one answer and its grader), git.go (are its
+// files whole?), checksum.go and record.go (what is remembered), predict.go, watch.go (grade on save), screen.go (the same
+// on a terminal), text.go, process.go.
 package main
 
 import (
@@ -21,7 +21,7 @@ import (
 	"golang.org/x/term"
 )
 
-const usage = `usage: exercise grade [N.M [ANSWER]] | hint [N.M] | solution [--force] [N.M] | reset [N.M] | progress | watch [N.M]`
+const usage = "make exercise, hint, solution, reset and watch take one number, as in make exercise 2.3; make progress takes none."
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -82,10 +82,10 @@ func run(ctx context.Context, arguments []string, in *os.File, out io.Writer) er
 		return err
 	}
 	if command == "watch" {
-		if term.IsTerminal(int(in.Fd())) && term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("TERM") != "dumb" {
-			return w.watchScreen(ctx, t)
+		if !term.IsTerminal(int(in.Fd())) || !term.IsTerminal(int(os.Stdout.Fd())) || os.Getenv("TERM") == "dumb" {
+			return usageError("make watch needs a terminal for its screen: make exercise grades once, without one.")
 		}
-		return w.watchLines(ctx, t)
+		return w.watchScreen(ctx, t)
 	}
 	if t == nil {
 		w.say("All exercises are solved.")
@@ -161,29 +161,36 @@ func (w *workbook) solution(ctx context.Context, e exercise, force bool) error {
 	return nil
 }
 
-// reset puts the starter back, and keeps the file that was there beside it.
+// reset puts the starter back, and keeps the learner's files beside it. The exercise is not solved any more.
 func (w *workbook) reset(e exercise) error {
+	starter, err := os.ReadFile(filepath.Join(w.root, e.Starter()))
+	if err != nil {
+		return errors.New(isMissing(e.Starter()))
+	}
 	isStarter, err := e.IsStarter(w.root)
 	if err != nil {
 		return err
 	}
-	if isStarter {
-		w.say(e.ID + " is as it was in the beginning.")
-		return nil
-	}
-	starter, err := os.ReadFile(filepath.Join(w.root, e.Starter()))
+	names, err := w.files(e.Folder, true)
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(w.root, e.File())
-	switch kept, err := keep(path); {
-	case err == nil:
-		relative, _ := filepath.Rel(w.root, kept)
-		w.say(fmt.Sprintf("Your file is kept as %s.", relative))
-	case !os.IsNotExist(err):
-		return err
+	for _, name := range names {
+		if !isAnswer(e, name) || name == e.File() && isStarter {
+			continue
+		}
+		kept, err := keep(filepath.Join(w.root, name))
+		if err != nil {
+			return err
+		}
+		w.say(fmt.Sprintf("Your file is kept as %s.", filepath.Join(e.Folder, filepath.Base(kept))))
 	}
-	if err := os.WriteFile(path, starter, 0o644); err != nil {
+	if !isStarter {
+		if err := os.WriteFile(filepath.Join(w.root, e.File()), starter, 0o644); err != nil {
+			return err
+		}
+	}
+	if err := w.update(w.taskOf(e), func(r *record) { r.Checksum, r.Verdict, r.Accepted = "", nil, nil }); err != nil {
 		return err
 	}
 	w.say(fmt.Sprintf("%s is as it was in the beginning: %s", e.ID, e.File()))

@@ -14,13 +14,21 @@ import (
 )
 
 // record is what is remembered of a task, in a file of .progress. A verdict counts only as long as the checksum is that
-// of the answer and its grader.
+// of the answer and its grader. An exercise is solved once an answer was accepted, whatever the file has now: until the
+// grader changes, or make reset.
 type record struct {
 	Checksum string            `json:"checksum,omitempty"`
 	Verdict  *manifest.Verdict `json:"verdict,omitempty"`
+	Accepted *accepted         `json:"accepted,omitempty"`
 	Hints    int               `json:"hints,omitempty"`  // that were shown
 	Answer   string            `json:"answer,omitempty"` // to a prediction: the word
 	Later    bool              `json:"later,omitempty"`  // the prediction was put off
+}
+
+// accepted has the checksums of the last answer that was accepted: with its grader, and of the grader alone.
+type accepted struct {
+	Checksum string `json:"checksum"`
+	Grader   string `json:"grader"`
 }
 
 // recordPath is named for the exercise's folder, not for its number, which changes when another one is put before it.

@@ -59,8 +59,8 @@ type screen struct {
 
 	width, height int
 	task          task
-	busy          string   // what is done now
-	body          string   // not wrapped
+	busy          string // what is done now
+	body          func(width int) string
 	hints         int      // shown with the body
 	list          bool     // the body is the list
 	chosen        int      // in the list
@@ -107,7 +107,8 @@ func (s *screen) Update(message tea.Msg) (tea.Model, tea.Cmd) {
 		if m.number == s.number {
 			if s.task.prediction != nil {
 				s.output = append(s.output, m.line)
-				s.body = questionText(*s.task.prediction, s.width) + "\n\n" + strings.Join(s.output, "\n")
+				question, printed := *s.task.prediction, strings.Join(s.output, "\n")
+				s.body = func(width int) string { return questionText(question, width) + "\n\n" + printed }
 				s.scroll = 1 << 30 // to the end
 			} else {
 				s.busy = m.line
@@ -117,19 +118,21 @@ func (s *screen) Update(message tea.Msg) (tea.Model, tea.Cmd) {
 		if m.number == s.number {
 			s.busy, s.list, s.scroll = "", false, 0
 			if m.err != nil {
-				s.body = m.err.Error()
+				s.body = unwrapped(m.err.Error())
 			} else {
 				s.busy = fmt.Sprintf("graded in %.1fs", m.outcome.took.Seconds())
-				s.body = s.w.outcomeText(m.outcome, s.width)
+				s.body = func(width int) string { return s.w.outcomeText(m.outcome, width) }
 			}
 		}
 	case shown:
 		if m.number == s.number {
 			s.busy = ""
-			if m.err != nil {
-				s.body += "\n\n" + m.err.Error()
-			} else {
-				s.body += "\n\n" + answerText(*s.task.prediction, m.chosen, s.width)
+			above, question := s.body, *s.task.prediction
+			s.body = func(width int) string {
+				if m.err != nil {
+					return above(width) + "\n\n" + m.err.Error()
+				}
+				return above(width) + "\n\n" + answerText(question, m.chosen, width)
 			}
 			s.scroll = 1 << 30
 		}
@@ -200,7 +203,7 @@ func (s *screen) exerciseKey(key string) {
 		if err != nil {
 			text = err.Error()
 		}
-		s.body, s.hints, s.scroll = text, 0, 0
+		s.body, s.hints, s.scroll = unwrapped(text), 0, 0
 	}
 }
 
@@ -209,7 +212,7 @@ func (s *screen) show(t task) {
 	s.number++ // what still runs for the last one is not shown
 	s.task, s.list, s.scroll, s.busy, s.hints, s.output = t, false, 0, "", 0, nil
 	if t.prediction != nil {
-		s.body = questionText(*t.prediction, s.width)
+		s.body = func(width int) string { return questionText(*t.prediction, width) }
 		return
 	}
 	if s.w.mark(t) == markChanged {
@@ -217,11 +220,14 @@ func (s *screen) show(t task) {
 		return
 	}
 	text, err := os.ReadFile(filepath.Join(s.w.root, t.exercise.Folder, "README.md"))
-	s.body = taskText(string(text), s.width)
+	s.body = func(width int) string { return taskText(string(text), width) }
 	if err != nil {
-		s.body = err.Error()
+		s.body = unwrapped(err.Error())
 	}
 }
+
+// unwrapped is a body that is the same for each width.
+func unwrapped(text string) func(int) string { return func(int) string { return text } }
 
 // grade starts the grading of the current exercise, and ends one that still runs.
 func (s *screen) grade() {
@@ -294,7 +300,7 @@ func (s *screen) lines() []string {
 			body = append(body, line)
 		}
 	} else {
-		text := s.body
+		text := s.body(s.width)
 		if s.hints > 0 {
 			text += "\n\n" + hintText(*s.task.exercise, s.hints, s.width)
 		}

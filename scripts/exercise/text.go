@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -94,6 +95,12 @@ func (w *workbook) outcomeText(o outcome, width int) string {
 	if o.untouched && !o.passed() {
 		add("%s", hang("  ", fmt.Sprintf("Read %s, edit exercise.go beside it.", filepath.Join(e.Folder, "README.md")), width))
 	}
+	if o.before && !o.passed() {
+		add("  An earlier answer was accepted: %s stays solved until make reset %s.", e.ID, e.ID)
+	}
+	if o.another {
+		add("  The grader is not the one of git. This brings that back:\n  %s", comesBack(grader(e)))
+	}
 	if o.verdict != nil && len(o.verdict.Printed) > 0 {
 		add("  Your answer has printed:")
 		for _, line := range o.verdict.Printed {
@@ -163,7 +170,10 @@ func progressText(c manifest.Chapter, solved, answered int) string {
 // solutionText is the solution's file, below its name.
 func (w *workbook) solutionText(e exercise) (string, error) {
 	data, err := os.ReadFile(filepath.Join(w.root, e.Solution()))
-	if err != nil {
+	switch {
+	case os.IsNotExist(err):
+		return "", errors.New(isMissing(e.Solution()))
+	case err != nil:
 		return "", err
 	}
 	return bold.Styled(e.Solution()) + "\n\n" + strings.TrimRight(string(data), "\n"), nil

@@ -39,3 +39,17 @@ func TestCompilerLinesAreFive(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+func TestCompilerLinesSayWhatToDo(t *testing.T) {
+	e := exercise{Folder: "01-list/exercises/01-a"}
+	const lines = "01-list/exercises/01-a/exercise_test.go:7:2: undefined: exercise.X\n"
+	for printed, want := range map[string]bool{
+		strings.Repeat(lines, 12): true,
+		"found packages exercise (exercise.go) and main (helper.go) in /wb\n": false,
+	} {
+		got := compilerLines(e, printed)
+		if last := got[len(got)-1]; strings.HasPrefix(last, "The grader cannot use your answer") != want || len(got) > 5 {
+			t.Errorf("%q", got)
+		}
+	}
+}

@@ -82,32 +82,6 @@ func (l *latest) start(ctx context.Context, work func(context.Context)) {
 	})
 }
 
-// watchLines grades on save and prints lines, where there is no terminal.
-func (w *workbook) watchLines(ctx context.Context, t *task) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var grading latest
-	defer grading.running.Wait()
-	grade := func(ctx context.Context, e exercise) {
-		o, err := w.grade(ctx, e, w.report)
-		switch {
-		case ctx.Err() != nil:
-		case err != nil:
-			w.say(err.Error())
-		default:
-			w.say(w.outcomeText(o, w.width))
-			if o.passed() {
-				w.say(nextText(w.openAfter(e.ID)))
-			}
-		}
-	}
-	w.say("Save an exercise.go, and it is graded. Ctrl-C ends this.")
-	w.say(nextText(t))
-	return w.watchFiles(ctx, func(e exercise) {
-		grading.start(ctx, func(ctx context.Context) { grade(ctx, e) })
-	})
-}
-
 // openAfter returns the first task after that one which is not known to be solved, from the beginning again after the
 // last; nil if there is none. It grades nothing.
 func (w *workbook) openAfter(id string) *task {

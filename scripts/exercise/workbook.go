@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"golang.org/x/term"
 
@@ -27,6 +29,11 @@ type workbook struct {
 	tasks    []task // of all chapters, in order
 	out      io.Writer
 	width    int // columns
+	// toBegin is the time in which a grader must begin, on a busy machine, too. From then on it limits the answer itself.
+	toBegin time.Duration
+
+	compiler sync.Once // for race: whether there is a C compiler
+	race     bool
 }
 
 // task is an exercise or a prediction: the other one is nil.
@@ -59,7 +66,7 @@ func open(root string, out io.Writer) (*workbook, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &workbook{root: root, module: module, chapters: chapters, out: out, width: 80}
+	w := &workbook{root: root, module: module, chapters: chapters, out: out, width: 80, toBegin: 30 * time.Second}
 	if columns, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil && columns > 0 {
 		w.width = min(columns, 100)
 	}
@@ -156,11 +163,18 @@ func (w *workbook) solved(ctx context.Context, e exercise) (bool, error) {
 	return o.passed(), nil
 }
 
-// remembered returns what is known of an exercise without grading it: an untouched one is open.
+// remembered returns what is known of an exercise without grading it: an untouched one is open, and one is solved if its
+// grader has accepted an answer, whatever the file has now.
 func (w *workbook) remembered(e exercise) (solved, known bool, err error) {
 	r, err := w.record(w.taskOf(e))
 	if err != nil {
 		return false, false, err
+	}
+	if r.Accepted != nil {
+		of, err := w.graderChecksum(e)
+		if err != nil || r.Accepted.Grader == of {
+			return true, true, err
+		}
 	}
 	if r.Verdict != nil {
 		sum, err := w.checksum(e)
@@ -175,6 +189,16 @@ func (w *workbook) remembered(e exercise) (solved, known bool, err error) {
 	return false, isStarter, err
 }
 
+// changed reports whether the answer is another than the one that was accepted.
+func (w *workbook) changed(e exercise) (bool, error) {
+	r, err := w.record(w.taskOf(e))
+	if err != nil || r.Accepted == nil {
+		return false, err
+	}
+	sum, err := w.checksum(e)
+	return sum != r.Accepted.Checksum, err
+}
+
 func (w *workbook) taskOf(e exercise) task {
 	return task{id: e.ID, chapter: filepath.Dir(filepath.Dir(e.Folder)), exercise: &e}
 }
@@ -185,7 +209,7 @@ func (w *workbook) progress(ctx context.Context) error {
 		w.say("There are no exercises yet.")
 		return nil
 	}
-	var lines []string
+	var lines, changed []string
 	all, done := 0, 0
 	for _, c := range w.chapters {
 		solved, answered := 0, 0
@@ -194,8 +218,16 @@ func (w *workbook) progress(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			if ok {
-				solved++
+			if !ok {
+				continue
+			}
+			solved++
+			is, err := w.changed(e)
+			if err != nil {
+				return err
+			}
+			if is {
+				changed = append(changed, e.ID)
 			}
 		}
 		for _, p := range c.Predictions {
@@ -212,5 +244,8 @@ func (w *workbook) progress(ctx context.Context) error {
 	}
 	w.say(strings.Join(lines, "\n"))
 	w.say(fmt.Sprintf("%d of %d exercises are solved.", done, all))
+	if len(changed) > 0 {
+		w.say(fmt.Sprintf("Changed since then: %s.", strings.Join(changed, ", ")))
+	}
 	return w.sayNext(ctx, "")
 }
