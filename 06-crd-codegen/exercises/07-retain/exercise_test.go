@@ -3,10 +3,7 @@ package exercise_test
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"slices"
-	"strings"
-	"sync/atomic"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
 
 	exercise "example.com/client-go-workbook/06-crd-codegen/exercises/07-retain"
 	answers "example.com/client-go-workbook/06-crd-codegen/exercises/answers/07-retain"
@@ -40,6 +38,13 @@ var grader = grade.Exercise[answer]{
 		{Name: "removes all owners", Answer: answers.RemovesAllOwners, Says: "other owners"},
 		{Name: "removes all owners of that name", Answer: answers.RemovesAllOwnersOfThatName, Says: "other owners"},
 		{Name: "removes all finalizers", Answer: answers.RemovesAllFinalizers, Says: "example.com/archive"},
+		{Name: "removes owners of that kind", Answer: answers.RemovesOwnersOfThatKind, Says: "other owners"},
+		{Name: "releases all Secrets", Answer: answers.ReleasesAllSecrets, Says: "a child of another DatabaseManager"},
+		{Name: "ignores that the list has failed", Answer: answers.IgnoresThatTheListHasFailed, Says: "the finalizer stays until"},
+		{Name: "hides that the finalizer stays", Answer: answers.HidesThatTheFinalizerStays,
+			Says: "it returns nil, and 0 Secrets refer to the DatabaseManager, and its finalizer is there"},
+		{Name: "changes d", Answer: answers.ChangesD, Says: "an object in the store was changed: DatabaseManager"},
+		{Name: "has a context of its own", Answer: answers.HasAContextOfItsOwn, Says: "each request has the ctx"},
 	},
 	Grade: gradeRetain,
 }
@@ -49,89 +54,65 @@ var databaseManager = schema.GroupVersionKind{Group: dbv1alpha1.GroupName, Versi
 func TestExercise(t *testing.T) { grader.Test(t) }
 func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 
+const retain = "coolops.cn/retain"
+
+// world is what the answer works on.
+type world struct {
+	*grade.T
+	config    *rest.Config
+	databases dbclient.DatabaseManagerInterface
+	secrets   typedcorev1.SecretInterface
+	namespace string
+	team      metav1.OwnerReference // of a ConfigMap
+}
+
 func gradeRetain(t *grade.T, release answer) {
 	config, namespace := isolatedgroup.Start(t)
-	databases := dbclient.NewForConfigOrDie(config).DatabaseManagers(namespace)
 	core := typedcorev1.NewForConfigOrDie(config)
-	secrets := core.Secrets(namespace)
-
-	d := testkit.Must(databases.Create(t.Context(), &dbv1alpha1.DatabaseManager{
-		ObjectMeta: metav1.ObjectMeta{Name: "db", Finalizers: []string{"example.com/archive", "coolops.cn/retain"}},
-		Spec: dbv1alpha1.DatabaseManagerSpec{Dbtype: dbv1alpha1.MySQL, DeploymentName: "db",
-			DeletionPolicy: dbv1alpha1.DeletionPolicyRetain},
-	}, metav1.CreateOptions{}))(t)
-	configMap := testkit.Must(core.ConfigMaps(namespace).Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "db"}},
-		metav1.CreateOptions{}))(t)
-	team := metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: configMap.Name, UID: configMap.UID}
+	configMap := testkit.Must(core.ConfigMaps(namespace).Create(t.Context(),
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "db"}}, metav1.CreateOptions{}))(t)
+	g := &world{
+		T: t, config: config, namespace: namespace,
+		databases: dbclient.NewForConfigOrDie(config).DatabaseManagers(namespace),
+		secrets:   core.Secrets(namespace),
+		team:      metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: configMap.Name, UID: configMap.UID},
+	}
+	another := g.create("another")
+	anothers := g.child("s-another", another)
+	// A child of d can have another DatabaseManager as an owner, too.
+	d := g.create("db")
 	var names []string
 	for i := range 3 + t.Rand.IntN(3) {
 		name := fmt.Sprintf("s-%d-%d", i, t.Rand.IntN(1000))
-		testkit.Must(secrets.Create(t.Context(), &corev1.Secret{
-			ObjectMeta: metav1.ObjectMeta{
-				Name:   name,
-				Labels: map[string]string{"coolops.cn/databasemanager": string(d.UID)},
-				OwnerReferences: []metav1.OwnerReference{team, *metav1.NewControllerRef(d,
-					databaseManager)},
-			},
-			Data: map[string][]byte{"password": []byte(name)},
-		}, metav1.CreateOptions{}))(t)
+		g.child(name, d, metav1.OwnerReference{APIVersion: databaseManager.GroupVersion().String(), Kind: databaseManager.Kind,
+			Name: another.Name, UID: another.UID})
 		names = append(names, name)
 	}
-	if err := databases.Delete(t.Context(), "db", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	d = testkit.Must(databases.Get(t.Context(), "db", metav1.GetOptions{}))(t)
-
-	// The first time, the write of one Secret fails.
-	denied := names[t.Rand.IntN(len(names))]
-	var deny atomic.Bool
-	deny.Store(true)
-	failing := testkit.Intercept(config, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-		if deny.Load() && r.Method != http.MethodGet && strings.HasSuffix(r.URL.Path, "/secrets/"+denied) {
-			return nil, fmt.Errorf("the connection is gone")
-		}
-		return next.RoundTrip(r)
-	})
-	call := func() error {
-		return release(t.Context(), dbclient.NewForConfigOrDie(failing).DatabaseManagers(namespace),
-			typedcorev1.NewForConfigOrDie(failing).Secrets(namespace), d.DeepCopy())
-	}
-	t.Doing("Release to return, while the write of Secret %s fails", denied)
-	err := call()
-	now := testkit.Must(databases.Get(t.Context(), "db", metav1.GetOptions{}))(t)
-	if !slices.Contains(now.Finalizers, "coolops.cn/retain") {
-		t.Reject("the finalizer stays until every child is released", fmt.Sprintf("it is gone, and Secret %s still refers to the owner",
-			denied),
-			"when the last finalizer goes, the object goes, and the garbage collector deletes its children")
-	}
-	if err == nil {
-		t.Reject("Release returns an error when the write of a Secret fails", "it returns nil",
-			"with nil, the controller does not call it again")
-	}
-
-	t.Doing("Release to return the second time")
-	deny.Store(false)
-	if err := call(); err != nil {
-		t.Reject("the second call succeeds", err.Error(), "it begins with Secrets that are released already")
+	g.delete("db")
+	t.Doing("Release to return")
+	if err := g.release(t.Context(), config, release, "db"); err != nil {
+		t.Reject("Release returns nil", fmt.Sprintf("it returns: %v", err), "the error")
 	}
 	for _, name := range names {
-		secret, err := secrets.Get(t.Context(), name, metav1.GetOptions{})
+		secret, err := g.secrets.Get(t.Context(), name, metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err):
 			t.Reject("Secret "+name+" is there", "it is gone", "Release deletes nothing")
 		case err != nil:
 			t.Fatal(err)
-		case slices.ContainsFunc(secret.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == d.UID }):
+		case refersTo(*secret, d):
 			t.Reject("no Secret refers to the DatabaseManager", "Secret "+name+" does", "metadata.ownerReferences of each child")
-		case len(secret.OwnerReferences) != 1 || secret.OwnerReferences[0].UID != team.UID:
-			t.Reject("other owners of a Secret stay", fmt.Sprintf("Secret %s has %d owners, it had a ConfigMap", name,
-				len(secret.OwnerReferences)),
-				"which of the references have the owner's UID?")
+		case len(secret.OwnerReferences) != 2 || !refersTo(*secret, another):
+			t.Reject("other owners of a Secret stay", fmt.Sprintf("other owners of Secret %s: %d, it had a ConfigMap and %s",
+				name, len(secret.OwnerReferences), another.Name), "which of the references have the owner's UID?")
 		case string(secret.Data["password"]) != name:
 			t.Reject("the data of Secret "+name+" stay", "they have changed", "what does your request write?")
 		}
 	}
-	now, err = databases.Get(t.Context(), "db", metav1.GetOptions{})
+	if secret := testkit.Must(g.secrets.Get(t.Context(), anothers.Name, metav1.GetOptions{}))(t); !refersTo(*secret, another) {
+		t.Reject("a child of another DatabaseManager keeps its owner", "it has lost it", "the label of the children")
+	}
+	now, err := g.databases.Get(t.Context(), "db", metav1.GetOptions{})
 	if apierrors.IsNotFound(err) || err == nil && !slices.Contains(now.Finalizers, "example.com/archive") {
 		t.Reject("the finalizer example.com/archive stays: it belongs to somebody else", "it is gone",
 			"which finalizers does your request have?")
@@ -139,8 +120,111 @@ func gradeRetain(t *grade.T, release answer) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if slices.Contains(now.Finalizers, "coolops.cn/retain") {
+	if slices.Contains(now.Finalizers, retain) {
 		t.Reject("the finalizer coolops.cn/retain is gone when Release has succeeded", "it is there: the object can never go",
 			"metadata.finalizers of the DatabaseManager")
 	}
+
+	calls := &grade.Calls{
+		Name: "Release", Config: config, Done: "0 Secrets refer to the DatabaseManager, and its finalizer is gone",
+		Look: "with nil, the controller does not call it again",
+		New:  func(number int) grade.Case { return g.newCase(fmt.Sprintf("db-%d", number), release) },
+		Right: func(request grade.Request, fault grade.Fault) grade.Outcome {
+			switch {
+			case fault == grade.NotFound && request.Resource == "secrets":
+				return grade.NotTried // the Secret would be gone, and it is not
+			case fault == grade.NotFound:
+				return grade.Anything // the DatabaseManager is gone
+			}
+			return grade.ErrorOrDone
+		},
+	}
+	calls.FailEachRequest(t)
+	calls.EndContext(t)
+}
+
+// newCase makes a DatabaseManager with two children for a call of Release in which a request fails.
+func (g *world) newCase(name string, release answer) grade.Case {
+	d := g.create(name)
+	g.child(name+"-a", d)
+	g.child(name+"-b", d)
+	g.delete(name)
+	children := func() (children int) {
+		secrets := testkit.Must(g.secrets.List(g.Context(), metav1.ListOptions{LabelSelector: childLabel + "=" + string(d.UID)}))(g)
+		for _, secret := range secrets.Items {
+			if refersTo(secret, d) {
+				children++
+			}
+		}
+		return children
+	}
+	finalizer := func() string {
+		if slices.Contains(g.get(name).Finalizers, retain) {
+			return "there"
+		}
+		return "gone"
+	}
+	return grade.Case{
+		Call: func(ctx context.Context, config *rest.Config) error { return g.release(ctx, config, release, name) },
+		State: func() string {
+			return fmt.Sprintf("%d Secrets refer to the DatabaseManager, and its finalizer is %s", children(), finalizer())
+		},
+		Check: func(failed grade.Failed) {
+			if finalizer() == "gone" && children() > 0 {
+				g.Reject("the finalizer stays until every child is released",
+					fmt.Sprintf("%s: it is gone, and a Secret still refers to the owner", failed),
+					"when the last finalizer goes, the object goes, and the garbage collector deletes its children")
+			}
+		},
+	}
+}
+
+// release calls the answer, if the DatabaseManager is there and has the finalizer.
+func (g *world) release(ctx context.Context, config *rest.Config, release answer, name string) error {
+	d := g.get(name)
+	if !slices.Contains(d.Finalizers, retain) {
+		return nil
+	}
+	unchanged := g.Unchanged(d)
+	defer unchanged()
+	return release(ctx, dbclient.NewForConfigOrDie(config).DatabaseManagers(g.namespace),
+		typedcorev1.NewForConfigOrDie(config).Secrets(g.namespace), d)
+}
+
+func (g *world) get(name string) *dbv1alpha1.DatabaseManager {
+	return testkit.Must(g.databases.Get(g.Context(), name, metav1.GetOptions{}))(g)
+}
+
+// create makes a DatabaseManager with finalizers.
+func (g *world) create(name string) *dbv1alpha1.DatabaseManager {
+	return testkit.Must(g.databases.Create(g.Context(), &dbv1alpha1.DatabaseManager{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Finalizers: []string{"example.com/archive", retain}},
+		Spec: dbv1alpha1.DatabaseManagerSpec{Dbtype: dbv1alpha1.MySQL, DeploymentName: "db",
+			DeletionPolicy: dbv1alpha1.DeletionPolicyRetain},
+	}, metav1.CreateOptions{}))(g)
+}
+
+const childLabel = "coolops.cn/databasemanager"
+
+// child makes a Secret of d, with other owners.
+func (g *world) child(name string, d *dbv1alpha1.DatabaseManager, others ...metav1.OwnerReference) *corev1.Secret {
+	owners := append([]metav1.OwnerReference{g.team}, others...)
+	return testkit.Must(g.secrets.Create(g.Context(), &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:            name,
+			Labels:          map[string]string{childLabel: string(d.UID)},
+			OwnerReferences: append(owners, *metav1.NewControllerRef(d, databaseManager)),
+		},
+		Data: map[string][]byte{"password": []byte(name)},
+	}, metav1.CreateOptions{}))(g)
+}
+
+func (g *world) delete(name string) {
+	if err := g.databases.Delete(g.Context(), name, metav1.DeleteOptions{}); err != nil {
+		g.Fatal(err)
+	}
+}
+
+func refersTo(secret corev1.Secret, d *dbv1alpha1.DatabaseManager) bool {
+	return slices.ContainsFunc(secret.OwnerReferences, func(owner metav1.OwnerReference) bool { return owner.UID == d.UID })
 }

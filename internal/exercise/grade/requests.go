@@ -41,9 +41,13 @@ func (r Request) Reads() bool { return r.Method == http.MethodGet }
 
 func (r Request) isNumber(sent Request) bool { return r.Number == sent.Number }
 
+func (r Request) isLike(other Request) bool {
+	return r.Method == other.Method && r.Resource == other.Resource
+}
+
 // isRepeated says whether an answer sends the same again.
 func (r Request) isRepeated(by Request) bool {
-	return r.Method == by.Method && r.Resource == by.Resource && r.Name == by.Name
+	return r.isLike(by) && r.Name == by.Name
 }
 
 // Fault is how a request fails: words for a verdict.

@@ -57,6 +57,66 @@ func RemovesAllFinalizers(ctx context.Context, databases databases, secrets secr
 	return removeFinalizers(ctx, databases, d, func(string) bool { return true })
 }
 
+// RemovesOwnersOfThatKind removes all owners of the kind DatabaseManager.
+func RemovesOwnersOfThatKind(ctx context.Context, databases databases, secrets secrets, d *database) error {
+	isDatabase := func(owner metav1.OwnerReference) bool { return owner.Kind == "DatabaseManager" }
+	if err := removeOwners(ctx, secrets, d, isDatabase); err != nil {
+		return err
+	}
+	return removeFinalizers(ctx, databases, d, isRetain)
+}
+
+// ReleasesAllSecrets removes the owner of the kind DatabaseManager that is the controller, from each Secret of the namespace.
+func ReleasesAllSecrets(ctx context.Context, databases databases, secrets secrets, d *database) error {
+	all, err := secrets.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, secret := range all.Items {
+		secret.OwnerReferences = slices.DeleteFunc(secret.OwnerReferences, func(owner metav1.OwnerReference) bool {
+			return owner.Kind == "DatabaseManager" && owner.Controller != nil && *owner.Controller
+		})
+		if _, err := secrets.Update(ctx, &secret, metav1.UpdateOptions{}); err != nil {
+			return err
+		}
+	}
+	return removeFinalizers(ctx, databases, d, isRetain)
+}
+
+// IgnoresThatTheListHasFailed takes a list that has failed for one without children.
+func IgnoresThatTheListHasFailed(ctx context.Context, databases databases, secrets secrets, d *database) error {
+	if _, err := secrets.List(ctx, metav1.ListOptions{LabelSelector: databaseLabel + "=" + string(d.UID)}); err == nil {
+		if err := removeOwners(ctx, secrets, d, isOwner(d)); err != nil {
+			return err
+		}
+	}
+	return removeFinalizers(ctx, databases, d, isRetain)
+}
+
+// HidesThatTheFinalizerStays returns nil after an error of the update of d.
+func HidesThatTheFinalizerStays(ctx context.Context, databases databases, secrets secrets, d *database) error {
+	if err := removeOwners(ctx, secrets, d, isOwner(d)); err != nil {
+		return err
+	}
+	_ = removeFinalizers(ctx, databases, d, isRetain)
+	return nil
+}
+
+// ChangesD removes the finalizer in the object that it was given.
+func ChangesD(ctx context.Context, databases databases, secrets secrets, d *database) error {
+	if err := removeOwners(ctx, secrets, d, isOwner(d)); err != nil {
+		return err
+	}
+	d.Finalizers = slices.DeleteFunc(d.Finalizers, isRetain)
+	_, err := databases.Update(ctx, d, metav1.UpdateOptions{})
+	return err
+}
+
+// HasAContextOfItsOwn does not end with the caller's context.
+func HasAContextOfItsOwn(_ context.Context, databases databases, secrets secrets, d *database) error {
+	return Release(context.Background(), databases, secrets, d)
+}
+
 func isOwner(d *database) func(metav1.OwnerReference) bool {
 	return func(owner metav1.OwnerReference) bool { return owner.UID == d.UID }
 }
