@@ -3,12 +3,15 @@ package exercise_test
 import (
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	corelisters "k8s.io/client-go/listers/core/v1"
 
 	exercise "example.com/client-go-workbook/03-lister/exercises/05-copy"
@@ -23,11 +26,13 @@ var grader = grade.Exercise[answer]{
 	Learner:  exercise.Prepare,
 	Accepted: []answer{answers.Prepare, answers.CopiesWhatItChanges},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "changes the pod in the store", Answer: answers.ChangesThePodInTheStore, Says: "in the store, image"},
-		{Name: "copies with an assignment", Answer: answers.CopiesWithAnAssignment, Says: "in the store, image"},
-		{Name: "copies the labels only", Answer: answers.CopiesTheLabelsOnly, Says: "in the store, image"},
-		{Name: "copies after the change", Answer: answers.CopiesAfterTheChange, Says: "in the store, image"},
+		{Name: "changes the pod in the store", Answer: answers.ChangesThePodInTheStore, Says: "in the store, "},
+		{Name: "copies with an assignment", Answer: answers.CopiesWithAnAssignment, Says: "in the store, "},
+		{Name: "copies the labels only", Answer: answers.CopiesTheLabelsOnly, Says: "in the store, spec.containers[0].image"},
+		{Name: "copies after the change", Answer: answers.CopiesAfterTheChange, Says: "in the store, "},
 		{Name: "writes to a nil map", Answer: answers.WritesToANilMap, Says: "nil map"},
+		{Name: "makes a new pod", Answer: answers.MakesANewPod, Says: "metadata.annotations.team is missing"},
+		{Name: "leaves a label that is there", Answer: answers.LeavesALabelThatIsThere, Says: `labels.reviewed is "false"`},
 	},
 	Grade: gradePrepare,
 }
@@ -39,56 +44,104 @@ func gradePrepare(t *grade.T, prepare answer) {
 	store := podstore.New()
 	lister := corelisters.NewPodLister(store)
 	number := t.Rand.IntN(1000)
-	before := fmt.Sprintf("nginx:1.%d", number)
-	after := fmt.Sprintf("nginx:2.%d", number)
-	for name, labels := range map[string]map[string]string{"web": {"app": fmt.Sprintf("web-%d", number)}, "bare": nil} {
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, Labels: labels}}
-		pod.ResourceVersion = fmt.Sprint(number + 1)
-		pod.Spec.NodeName = fmt.Sprintf("node-%d", number)
-		pod.Spec.Containers = []corev1.Container{{Name: "main", Image: before}, {Name: "sidecar", Image: "envoy:1"}}
-		if err := store.Add(pod); err != nil {
+	for _, stored := range []*corev1.Pod{
+		newPod(t, "shop", "web", map[string]string{"app": fmt.Sprintf("web-%d", number)}),
+		newPod(t, "bank", "web", map[string]string{"app": fmt.Sprintf("bank-%d", number)}),
+		newPod(t, "shop", "bare", nil),
+		newPod(t, "shop", "again", map[string]string{"app": "web", "reviewed": "false"}),
+	} {
+		if err := store.Add(stored); err != nil {
 			t.Fatal(err)
 		}
-	}
-
-	for _, name := range []string{"web", "bare"} {
-		item, _, err := store.Indexer.GetByKey("shop/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		stored := item.(*corev1.Pod)
 		was := stored.DeepCopy()
-		got, err := prepare(lister, "shop", name, after)
+		key := stored.Namespace + "/" + stored.Name
+		image := fmt.Sprintf("nginx:2.%d", t.Rand.IntN(1000))
+		got, err := prepare(lister, stored.Namespace, stored.Name, image)
 		if err != nil || got == nil {
-			t.Reject(fmt.Sprintf("pod shop/%s with image %s", name, after), fmt.Sprintf("pod %v, error: %v", got, err), "your Prepare")
+			t.Reject(fmt.Sprintf("pod %s with image %s", key, image), fmt.Sprintf("pod %v, error: %v", got, err), "your Prepare")
 		}
-		if now, _, _ := store.Indexer.GetByKey("shop/" + name); now != item || !apiequality.Semantic.DeepEqual(stored, was) {
-			t.Reject(fmt.Sprintf("pod shop/%s in the store as it was: image %s, labels %v", name, before, was.Labels),
-				fmt.Sprintf("in the store, image %s, labels %v", stored.Spec.Containers[0].Image, stored.Labels),
+		if changed := difference(stored, was); changed != "" {
+			t.Reject(fmt.Sprintf("pod %s in the store as it was, with image %s", key, was.Spec.Containers[0].Image),
+				"in the store, "+changed,
 				`"Deep copy" in the chapter's README`)
 		}
 
 		want := was.DeepCopy()
-		want.Spec.Containers[0].Image = after
-		want.Labels = map[string]string{"reviewed": "true"}
+		want.Spec.Containers[0].Image = image
+		want.Labels = map[string]string{}
 		maps.Copy(want.Labels, was.Labels)
-		if !apiequality.Semantic.DeepEqual(got, want) {
-			t.Reject(fmt.Sprintf("pod shop/%s with image %s and labels %v, and all else as before", name, after, want.Labels),
-				describe(got),
-				"the fields Spec.Containers and Labels of the pod that you return")
+		want.Labels["reviewed"] = "true"
+		if wrong := difference(got, want); wrong != "" {
+			t.Reject(fmt.Sprintf("pod %s with image %s and labels %v, and all else as before", key, image, want.Labels),
+				"in the pod that you return, "+wrong,
+				"what you copy, and what you set")
 		}
 	}
 
 	missing := fmt.Sprintf("web-%d", number)
-	if _, err := prepare(lister, "shop", missing, after); !apierrors.IsNotFound(err) {
+	if _, err := prepare(lister, "shop", missing, "nginx:2"); !apierrors.IsNotFound(err) {
 		t.Reject("the lister's error NotFound for pod shop/"+missing, fmt.Sprintf("error: %v", err), "the error that Get returns")
+	}
+	store.Failure = fmt.Errorf("failure %d of the store", number)
+	if _, err := prepare(lister, "shop", "web", "nginx:2"); err == nil || !strings.Contains(err.Error(), store.Failure.Error()) {
+		t.Reject(fmt.Sprintf("the lister's error: %v", store.Failure), fmt.Sprintf("error: %v", err), "the error that Get returns")
 	}
 }
 
-func describe(pod *corev1.Pod) string {
-	text := fmt.Sprintf("pod %s/%s with labels %v, %d containers", pod.Namespace, pod.Name, pod.Labels, len(pod.Spec.Containers))
-	if len(pod.Spec.Containers) > 0 {
-		text += ", the first with image " + pod.Spec.Containers[0].Image
+// newPod is a pod with more than labels and an image.
+func newPod(t *grade.T, namespace, name string, labels map[string]string) *corev1.Pod {
+	number := t.Rand.IntN(1000)
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: labels}}
+	pod.ResourceVersion, pod.UID = fmt.Sprint(number+1), types.UID(fmt.Sprintf("uid-%d", number))
+	pod.Annotations = map[string]string{"team": fmt.Sprintf("team-%d", number)}
+	pod.Spec.NodeName = fmt.Sprintf("node-%d", number)
+	main := corev1.Container{Name: "main", Image: fmt.Sprintf("nginx:1.%d", number), Command: []string{"nginx"}}
+	pod.Spec.Containers = []corev1.Container{main, {Name: "sidecar", Image: "envoy:1"}}
+	pod.Status.Phase = corev1.PodRunning
+	return pod
+}
+
+// difference names a field that is not as it should be. It returns nothing if there is none.
+func difference(got, want *corev1.Pod) string {
+	is, shouldBe := fields(got), fields(want)
+	for _, field := range slices.Sorted(maps.Keys(shouldBe)) {
+		if is[field] == "" {
+			return field + " is missing"
+		}
+		if is[field] != shouldBe[field] {
+			return fmt.Sprintf("%s is %s", field, is[field])
+		}
 	}
-	return text
+	for _, field := range slices.Sorted(maps.Keys(is)) {
+		if shouldBe[field] == "" {
+			return fmt.Sprintf("%s is %s", field, is[field])
+		}
+	}
+	return ""
+}
+
+// fields returns the fields of a pod, such as spec.containers[0].image, with their values.
+func fields(pod *corev1.Pod) map[string]string {
+	found := map[string]string{}
+	var add func(field string, value any)
+	add = func(field string, value any) {
+		switch value := value.(type) {
+		case map[string]any:
+			for name, value := range value {
+				add(strings.TrimPrefix(field+"."+name, "."), value)
+			}
+		case []any:
+			for i, value := range value {
+				add(fmt.Sprintf("%s[%d]", field, i), value)
+			}
+		default:
+			found[field] = fmt.Sprintf("%#v", value)
+		}
+	}
+	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(pod)
+	if err != nil {
+		panic(err)
+	}
+	add("", object)
+	return found
 }

@@ -4,6 +4,7 @@ import (
 	"maps"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	corelisters "k8s.io/client-go/listers/core/v1"
 )
 
@@ -55,6 +56,31 @@ func WritesToANilMap(pods corelisters.PodLister, namespace, name, image string) 
 	pod = pod.DeepCopy()
 	pod.Spec.Containers[0].Image = image
 	pod.Labels["reviewed"] = "true"
+	return pod, nil
+}
+
+// MakesANewPod takes over what it knows, and loses the rest.
+func MakesANewPod(pods corelisters.PodLister, namespace, name, image string) (*corev1.Pod, error) {
+	stored, err := pods.Pods(namespace).Get(name)
+	if err != nil {
+		return nil, err
+	}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: maps.Clone(stored.Labels)}}
+	pod.ResourceVersion, pod.UID = stored.ResourceVersion, stored.UID
+	pod.Spec = *stored.Spec.DeepCopy()
+	return change(pod, image), nil
+}
+
+// LeavesALabelThatIsThere sets the label only if the pod does not have it, whatever its value.
+func LeavesALabelThatIsThere(pods corelisters.PodLister, namespace, name, image string) (*corev1.Pod, error) {
+	pod, err := pods.Pods(namespace).Get(name)
+	if err != nil {
+		return nil, err
+	}
+	labels := map[string]string{"reviewed": "true"}
+	maps.Copy(labels, pod.Labels)
+	pod = change(pod.DeepCopy(), image)
+	pod.Labels = labels
 	return pod, nil
 }
 

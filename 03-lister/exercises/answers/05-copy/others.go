@@ -17,7 +17,7 @@ func CopiesWhatItChanges(pods corelisters.PodLister, namespace, name, image stri
 	pod := *stored
 	pod.Spec.Containers = slices.Clone(stored.Spec.Containers)
 	pod.Spec.Containers[0].Image = image
-	pod.Labels = map[string]string{"reviewed": "true"}
+	pod.Labels = map[string]string{}
 	maps.Copy(pod.Labels, stored.Labels)
 	pod.Labels["reviewed"] = "true"
 	return &pod, nil
