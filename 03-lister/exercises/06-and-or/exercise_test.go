@@ -22,13 +22,16 @@ type answer = answers.Answer
 
 var grader = grade.Exercise[answer]{
 	Learner:  answer{And: exercise.And, Or: exercise.Or},
-	Accepted: []answer{{And: answers.And, Or: answers.Or}, answers.AsksTheIndexFunctions},
+	Accepted: []answer{{And: answers.And, Or: answers.Or}, {And: answers.FindByImageFirst, Or: answers.JoinASet}},
 	Rejected: []grade.Rejected[answer]{
 		{Name: "intersects two sets of keys", Answer: answers.IntersectsTwoSetsOfKeys, Says: "shop/moves"},
 		{Name: "intersects two sets of objects", Answer: answers.IntersectsTwoSetsOfObjects, Says: "without shop/stays"},
 		{Name: "joins two lists", Answer: answers.JoinsTwoLists, Says: "twice"},
 		{Name: "takes a pointer for a pod", Answer: answers.TakesAPointerForAPod, Says: "shop/stays twice"},
-		{Name: "scans", Answer: answers.Scans, Says: "1002 objects"},
+		{Name: "scans", Answer: answers.Scans, Says: "1000 objects"},
+		{Name: "looks for a part of the image", Answer: answers.LooksForAPartOfTheImage, Says: "with bank/similar"},
+		{Name: "reads each pod again", Answer: answers.ReadsEachPodAgain, Says: "interface conversion"},
+		{Name: "ignores the error", Answer: answers.IgnoresTheError, Says: "while lookup 1 fails"},
 	},
 	Grade: gradeAndOr,
 }
@@ -36,59 +39,54 @@ var grader = grade.Exercise[answer]{
 func TestExercise(t *testing.T) { grader.Test(t) }
 func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 
+// total is how many pods the store has.
+const total = 1000
+
 func gradeAndOr(t *grade.T, a answer) {
 	store := podstore.New()
 	indexers := cache.TypedIndexers[*corev1.Pod]{
-		"node": func(pod *corev1.Pod) ([]string, error) { return []string{pod.Spec.NodeName}, nil },
-		"image": func(pod *corev1.Pod) (images []string, err error) {
-			for _, container := range pod.Spec.Containers {
-				images = append(images, container.Image)
-			}
-			return images, nil
-		},
+		"node":  func(pod *corev1.Pod) ([]string, error) { return []string{pod.Spec.NodeName}, nil },
+		"image": func(pod *corev1.Pod) ([]string, error) { return images(pod), nil },
 	}
 	if err := store.AddTypedIndexers(indexers); err != nil {
 		t.Fatal(err)
 	}
-	put := func(name, node, image string) {
+	number := t.Rand.IntN(1000)
+	node, image := fmt.Sprintf("n-%d", number), fmt.Sprintf("nginx:1.%d", number)
+	put := func(key, node, image string) {
 		t.Helper()
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, UID: types.UID("uid-" + name)}}
-		pod.Spec.NodeName = node
-		pod.Spec.Containers = []corev1.Container{{Image: "envoy:1"}, {Image: image}}
-		if err := store.Add(pod); err != nil {
+		if err := store.Add(newPod(t, key, node, image)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	number := t.Rand.IntN(1000)
-	node, image := fmt.Sprintf("n-%d", number), fmt.Sprintf("nginx:1.%d", number)
-	const stays, moves = "shop/stays", "shop/moves"
-	both, either, found := []string{stays}, []string{stays, moves}, 3
-	for i := range 1000 {
-		name, hasNode, hasImage := fmt.Sprintf("web-%d", i), t.Rand.IntN(20) == 0, t.Rand.IntN(20) == 0
-		key, n, im := "shop/"+name, "elsewhere", "redis:8"
-		if hasNode {
-			n, found = node, found+1
+	const stays, moves, goes = "shop/stays", "shop/moves", "shop/goes"
+	put(stays, node, image)
+	put(moves, node, "redis:8")
+	put(goes, node, "redis:8")
+	put("bank/similar", node, image+"0")
+	put("bank/near", node+"0", image)
+	const full = 10 // pods with both, on a node and with an image that no other pod has
+	for i := range total - 5 {
+		n, im := "n-elsewhere", "redis:8"
+		if t.Rand.IntN(20) == 0 {
+			n = node
 		}
-		if hasImage {
-			im, found = image, found+1
+		if t.Rand.IntN(20) == 0 {
+			im = image
 		}
-		if hasNode && hasImage {
-			both = append(both, key)
+		if i < full {
+			n, im = "n-full", "nginx:full"
 		}
-		if hasNode || hasImage {
-			either = append(either, key)
-		}
-		put(name, n, im)
+		put(fmt.Sprintf("%s/web-%d", []string{"shop", "bank"}[i%2], i/2), n, im)
 	}
-	put("stays", node, image)
-	put("moves", node, "redis:8")
-	slices.Sort(both)
-	slices.Sort(either)
-	nodeAnd := fmt.Sprintf("node %s and image %s", node, image)
-	nodeOr := fmt.Sprintf("node %s or image %s", node, image)
+	onNode, err := store.Indexer.ByIndex("node", node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unchanged := t.Unchanged(onNode...)
 
 	// The store keeps still.
-	check := func(what string, find find, want []string) {
+	check := func(what string, find find, node, image string, want []string, found int) {
 		t.Helper()
 		before := store.Read()
 		got, err := find(store, node, image)
@@ -102,11 +100,17 @@ func gradeAndOr(t *grade.T, a answer) {
 				"IndexKeys and ByTypedIndex of the store")
 		}
 	}
-	check(nodeAnd, a.And, both)
-	check(nodeOr, a.Or, either)
+	both, either, found := scan(store, node, image)
+	nodeAnd := fmt.Sprintf("node %s and image %s", node, image)
+	nodeOr := fmt.Sprintf("node %s or image %s", node, image)
+	check(nodeAnd, a.And, node, image, both, found)
+	check(nodeOr, a.Or, node, image, either, found)
+	all, _, _ := scan(store, "n-full", "nginx:full")
+	check("node n-full and image nginx:full", a.And, "n-full", "nginx:full", all, 2*full)
+	check("node n-full or image nginx:full", a.Or, "n-full", "nginx:full", all, 2*full)
 
 	// The store changes before the second read of it. Pod stays is updated, and keeps both. Pod moves leaves the node, and
-	// then it gets the image: it never has both.
+	// then it gets the image: it never has both. Pod goes is deleted.
 	between := func(change func()) {
 		first := true
 		store.BeforeRead = func() {
@@ -126,14 +130,83 @@ func gradeAndOr(t *grade.T, a answer) {
 		}
 		compare(t, what, got, want, meanwhile)
 	}
-	between(func() { put("stays", node, image) })
+	between(func() { put(stays, node, image) })
 	changing(nodeOr, a.Or, either, ", while pod stays is updated")
 	between(func() {
-		put("stays", node, image)
-		put("moves", "elsewhere", "redis:8")
-		put("moves", "elsewhere", image)
+		put(stays, node, image)
+		put(moves, "n-elsewhere", "redis:8")
+		put(moves, "n-elsewhere", image)
+		if err := store.Delete(newPod(t, goes, node, "redis:8")); err != nil {
+			t.Fatal(err)
+		}
 	})
-	changing(nodeAnd, a.And, both, ", while pod moves leaves the node and then gets the image, and pod stays is updated")
+	changing(nodeAnd, a.And, both, ", while pod moves leaves the node and then gets the image, stays is updated, goes is deleted")
+	unchanged()
+
+	failing := func(what string, find find) {
+		t.Helper()
+		for _, lookup := range []int{1, 2} {
+			failure, reads := fmt.Errorf("failure %d of the store", t.Rand.IntN(1000)), 0
+			store.BeforeRead = func() {
+				store.Failure = nil
+				if reads++; reads == lookup {
+					store.Failure = failure // of this lookup only
+				}
+			}
+			got, err := find(store, node, image)
+			store.BeforeRead, store.Failure = nil, nil
+			if reads >= lookup && err == nil {
+				t.Reject(fmt.Sprintf("the store's error for %s, while lookup %d fails: %v", what, lookup, failure),
+					fmt.Sprintf("%d keys and no error", len(got)),
+					"the error of each lookup")
+			}
+		}
+	}
+	failing(nodeAnd, a.And)
+	failing(nodeOr, a.Or)
+}
+
+// newPod makes a pod in which one or two containers have the image, the first, the last or both.
+func newPod(t *grade.T, key, node, image string) *corev1.Pod {
+	t.Helper()
+	name, err := cache.ParseObjectName(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name, UID: types.UID("uid-" + key)}}
+	pod.Spec.NodeName = node
+	pod.Spec.Containers = [][]corev1.Container{
+		{{Image: image}, {Image: "envoy:1"}},
+		{{Image: "envoy:1"}, {Image: image}},
+		{{Image: image}, {Image: "envoy:1"}, {Image: image}},
+	}[t.Rand.IntN(3)]
+	return pod
+}
+
+func images(pod *corev1.Pod) (images []string) {
+	for _, container := range pod.Spec.Containers {
+		images = append(images, container.Image)
+	}
+	return images
+}
+
+// scan goes through all pods. It returns the keys of those that have both, and of those that have one of them, and how many
+// objects the two lookups find.
+func scan(store *podstore.Store, node, image string) (both, either []string, found int) {
+	for _, obj := range store.Indexer.List() {
+		pod := obj.(*corev1.Pod)
+		key := pod.Namespace + "/" + pod.Name
+		onNode, withImage := pod.Spec.NodeName == node, slices.Contains(images(pod), image)
+		if onNode && withImage {
+			both, found = append(both, key), found+1
+		}
+		if onNode || withImage {
+			either, found = append(either, key), found+1
+		}
+	}
+	slices.Sort(both)
+	slices.Sort(either)
+	return both, either, found
 }
 
 func compare(t *grade.T, what string, got, want []string, meanwhile string) {

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
 
 	exercise "example.com/client-go-workbook/03-lister/exercises/07-index-pays"
 	answers "example.com/client-go-workbook/03-lister/exercises/answers/07-index-pays"
@@ -17,13 +18,19 @@ import (
 type answer = answers.Answer
 
 var grader = grade.Exercise[answer]{
-	Learner:  answer{AddIndex: exercise.AddIndex, Find: exercise.Find},
-	Accepted: []answer{{AddIndex: answers.AddIndex, Find: answers.Find}, answers.IndexesAllLabels},
+	Learner: answer{AddIndex: exercise.AddIndex, Find: exercise.Find},
+	Accepted: []answer{
+		{AddIndex: answers.AddIndex, Find: answers.Find},
+		{AddIndex: answers.IndexAllLabels, Find: answers.FindByLabel},
+	},
 	Rejected: []grade.Rejected[answer]{
 		{Name: "filters what one index finds", Answer: answers.FiltersWhatOneIndexFinds, Says: "objects or keys for 100 answers"},
-		{Name: "adds an index at each question", Answer: answers.AddsAnIndexAtEachQuestion, Says: "100 indexes more"},
-		{Name: "joins without a separator", Answer: answers.JoinsWithoutASeparator, Says: "shop/similar-0 shop/similar-1"},
+		{Name: "adds an index at each question", Answer: answers.AddsAnIndexAtEachQuestion, Says: "100 more after 100 questions"},
+		{Name: "joins without a separator", Answer: answers.JoinsWithoutASeparator, Says: "can it mean two pairs"},
 		{Name: "keeps a copy of its own", Answer: answers.KeepsACopyOfItsOwn, Says: "after pod"},
+		{Name: "takes a missing label for an empty one", Answer: answers.TakesAMissingLabelForAnEmptyOne, Says: "shop/no-label"},
+		{Name: "asks the store that got the index last", Answer: answers.AsksTheStoreThatGotTheIndexLast, Says: "another store"},
+		{Name: "ignores the error", Answer: answers.IgnoresTheError, Says: "Find returns no error"},
 		{Name: "scans", Answer: answers.Scans, Says: "objects or keys for 100 answers"},
 	},
 	Grade: gradeFind,
@@ -36,70 +43,150 @@ func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 const nodes, apps, questions = 50, 40, 100
 
 func gradeFind(t *grade.T, a answer) {
-	store := podstore.New()
-	before := len(store.GetIndexers())
-	put := func(name, node, app string) (key string) {
-		t.Helper()
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}}
-		pod.Labels = map[string]string{"app": app, "tier": "front"}
-		pod.Spec.NodeName = node
-		if err := store.Add(pod); err != nil {
-			t.Fatal(err)
-		}
-		return "shop/" + name
-	}
-	check := func(node, app, change, look string, want ...string) {
-		t.Helper()
-		got, err := a.Find(store, node, app)
-		if err != nil || !slices.Equal(got, want) {
-			t.Reject(fmt.Sprintf("for node %s and app %s%s, the keys %s", node, app, change, want),
-				fmt.Sprintf("%s, error: %v", got[:min(3, len(got))], err),
-				look)
-		}
-	}
-	seed := t.Rand.IntN(1000)
-	node := func(pair int) string { return fmt.Sprintf("node-%d-%d", seed, pair/apps) }
-	app := func(pair int) string { return fmt.Sprintf("app-%d", pair%apps) }
-	name := func(pair int) string { return fmt.Sprintf("pod-%d", pair) }
-	for pair := range nodes * apps {
-		put(name(pair), node(pair), app(pair))
-	}
-	put("pending", "", app(0))
-	// Names that can be taken for each other when they are joined.
-	similar := [][2]string{{"n1", "1web"}, {"n11", "web"}, {"n-1", "web"}, {"n", "1-web"}, {"n.1", "web"}, {"n", "1.web"}}
-	for i, pair := range similar {
-		put(fmt.Sprintf("similar-%d", i), pair[0], pair[1])
-	}
-	if err := a.AddIndex(store); err != nil {
+	c := newCluster(t, nodes)
+	before := len(c.GetIndexers())
+	unchanged := t.Unchanged(c.Indexer.List()[:100]...)
+	if err := a.AddIndex(c.Store); err != nil {
 		t.Reject("AddIndex adds an index", err.Error(), "AddTypedIndexers of the store")
 	}
 
 	pairs := t.Rand.Perm(nodes * apps)[:questions]
-	read := store.Read()
+	read := c.Read()
 	for _, pair := range pairs {
-		check(node(pair), app(pair), "", "AddTypedIndexers, IndexKeys and ByTypedIndex of the store", "shop/"+name(pair))
+		c.check(a, c.pairs[pair], "", "AddTypedIndexers, IndexKeys and ByTypedIndex of the store")
 	}
-	if read = store.Read() - read; read > 3*questions {
+	if read = c.Read() - read; read > 3*questions {
 		t.Reject(fmt.Sprintf("%d questions with one pod each, and not much more read", questions),
 			fmt.Sprintf("%d objects or keys for %d answers", read, questions),
 			"which value has exactly the pods of one answer?")
 	}
-	if more := len(store.GetIndexers()) - before; more > 1 {
+	if more := len(c.GetIndexers()) - before; more > 1 {
 		t.Reject("one index more in the store",
-			fmt.Sprintf("%d indexes more after %d questions: each change of a pod calls %d functions more", more, questions, more),
+			fmt.Sprintf("%d more after %d questions: each change of a pod calls %d functions more", more, questions, more),
 			"which value has exactly the pods of one answer?")
 	}
 
-	for i, pair := range similar {
-		check(pair[0], pair[1], "", "the value in the index: can it mean two pairs?", fmt.Sprintf("shop/similar-%d", i))
+	for _, similar := range similar {
+		c.check(a, similar, "", "the value in the index: can it mean two pairs?")
+	}
+	c.check(a, crowd, "", "Sort in Go's package slices, if you do not use IndexKeys")
+	for _, missing := range []pair{{"", "web"}, {crowd.node, ""}, {"no-such-node", "web"}} {
+		c.check(a, missing, "", "which pods have no value in the index?")
 	}
 
-	// A pod is deleted, and created again under its name on another node.
-	pair := pairs[0]
-	elsewhere := fmt.Sprintf("elsewhere-%d", seed)
-	key := put(name(pair), elsewhere, app(pair))
-	change := fmt.Sprintf(" after pod %s was created again on node %s", key, elsewhere)
-	look := "does Find ask the store each time?"
-	check(elsewhere, app(pair), change, look, key)
-	check(node(pair), app(pair), change, look)
+	// A pod is deleted, and created again under its name on another node. Then its label changes, and then it goes.
+	const look = "does Find ask the store each time?"
+	old := c.pairs[pairs[0]]
+	elsewhere := pair{"elsewhere", old.app}
+	key := c.want[old][0]
+	c.want[old] = nil
+	c.put(key, elsewhere)
+	c.check(a, elsewhere, " after pod "+key+" was created again there", look)
+	c.check(a, old, " after pod "+key+" was created again elsewhere", look)
+	c.want[elsewhere] = nil
+	other := pair{"elsewhere", "other"}
+	c.put(key, other)
+	c.check(a, other, " after pod "+key+" got this label", look)
+	c.check(a, elsewhere, " after pod "+key+" got another label", look)
+	pod, _, err := c.Indexer.GetByKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Delete(pod); err != nil {
+		t.Fatal(err)
+	}
+	c.want[other] = nil
+	c.check(a, other, " after pod "+key+" was deleted", look)
+	unchanged()
+
+	second := newCluster(t, 1)
+	if err := a.AddIndex(second.Store); err != nil {
+		t.Reject("AddIndex adds an index to another store, too", err.Error(), "what your AddIndex keeps from its first call")
+	}
+	const argument = "which store do AddIndex and Find use? It is their first argument"
+	second.check(a, second.pairs[0], " of another store", argument)
+	c.check(a, c.pairs[0], " after another store has got an index", argument)
+
+	failure := fmt.Errorf("failure %d of the store", t.Rand.IntN(1000))
+	c.Failure = failure
+	if keys, err := a.Find(c.Store, crowd.node, crowd.app); err == nil {
+		t.Reject("the store's error: "+failure.Error(), fmt.Sprintf("Find returns no error, and %d keys", len(keys)),
+			"the error of the lookup")
+	}
+	broken := podstore.New()
+	broken.Failure = failure
+	if err := a.AddIndex(broken); err == nil {
+		t.Reject("the store's error: "+failure.Error(), "AddIndex returns no error", "the error of AddTypedIndexers")
+	}
+}
+
+type pair struct{ node, app string }
+
+// Names that can be taken for each other when they are joined.
+var similar = []pair{
+	{"n1", "1web"}, {"n11", "web"}, {"1n", "web"}, {"n", "web1"}, {"n-1", "web"}, {"n", "1-web"}, {"n.1", "web"}, {"n", "1.web"},
+	{"1", "web-n"}, {"1", "web.n"}, {"1.n", "web"}, {"1-n", "web"}, {"n", "web-1"}, {"n", "web.1"},
+}
+
+// crowd has several pods.
+var crowd = pair{"crowd", "web"}
+
+// cluster is a store with the pods of a cluster.
+type cluster struct {
+	*podstore.Store
+	t     *grade.T
+	pairs []pair            // with one pod each
+	want  map[pair][]string // keys
+}
+
+func newCluster(t *grade.T, nodes int) *cluster {
+	c := &cluster{Store: podstore.New(), t: t, want: map[pair][]string{}}
+	namespace := func() string { return []string{"shop", "bank"}[t.Rand.IntN(2)] }
+	seed := t.Rand.IntN(1000)
+	for i := range nodes * apps {
+		p := pair{fmt.Sprintf("node-%d-%d", seed, i/apps), fmt.Sprintf("app-%d", i%apps)}
+		c.pairs = append(c.pairs, p)
+		c.put(fmt.Sprintf("%s/pod-%d", namespace(), t.Rand.IntN(100)*nodes*apps+i), p)
+	}
+	for i, p := range similar {
+		c.put(fmt.Sprintf("%s/similar-%d", namespace(), i), p)
+	}
+	for i := range 5 {
+		c.put(fmt.Sprintf("shop/web-%d", i), crowd)
+		c.put(fmt.Sprintf("bank/web-%d", i), crowd)
+	}
+	c.put("shop/no-node", pair{"", "web"})
+	c.put("shop/no-label", pair{crowd.node, ""})
+	c.want[pair{"", "web"}], c.want[pair{crowd.node, ""}] = nil, nil
+	return c
+}
+
+// put adds a pod, or changes it. Without an app, the pod does not have this label.
+func (c *cluster) put(key string, p pair) {
+	c.t.Helper()
+	name, err := cache.ParseObjectName(key)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name}}
+	pod.Labels = map[string]string{"tier": "front"}
+	if p.app != "" {
+		pod.Labels["app"] = p.app
+	}
+	pod.Spec.NodeName = p.node
+	if err := c.Add(pod); err != nil {
+		c.t.Fatal(err)
+	}
+	c.want[p] = append(c.want[p], key)
+}
+
+func (c *cluster) check(a answer, p pair, when, look string) {
+	c.t.Helper()
+	want := slices.Sorted(slices.Values(c.want[p]))
+	got, err := a.Find(c.Store, p.node, p.app)
+	if err != nil || !slices.Equal(got, want) {
+		c.t.Reject(fmt.Sprintf("for node %q and app %q%s, the keys %s", p.node, p.app, when, want),
+			fmt.Sprintf("%s (%d), error: %v", got[:min(3, len(got))], len(got), err),
+			look)
+	}
 }

@@ -1,7 +1,9 @@
 package exercise
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -78,6 +80,56 @@ var Scans = Answer{
 	},
 	Or: func(pods indexer, node, image string) ([]string, error) {
 		return scan(pods, func(pod *corev1.Pod) bool { return pod.Spec.NodeName == node || has(pod, image) })
+	},
+}
+
+// LooksForAPartOfTheImage takes nginx:1.28 for nginx:1.2.
+var LooksForAPartOfTheImage = Answer{
+	And: func(pods indexer, node, image string) ([]string, error) {
+		onNode, err := pods.ByTypedIndex("node", node)
+		var keys []string
+		for _, pod := range onNode {
+			if strings.Contains(fmt.Sprint(pod.Spec.Containers), image) {
+				keys = append(keys, keyOf(pod))
+			}
+		}
+		slices.Sort(keys)
+		return keys, err
+	},
+	Or: Or,
+}
+
+// ReadsEachPodAgain finds keys, and reads their pods later: one of them can be gone.
+var ReadsEachPodAgain = Answer{
+	And: func(pods indexer, node, image string) ([]string, error) {
+		onNode, err := pods.IndexKeys("node", node)
+		if err != nil {
+			return nil, err
+		}
+		var keys []string
+		for _, key := range onNode {
+			obj, _, err := pods.GetByKey(key)
+			if err != nil {
+				return nil, err
+			}
+			if pod := obj.(*corev1.Pod); pod.Spec.NodeName == node && has(pod, image) {
+				keys = append(keys, key)
+			}
+		}
+		return keys, nil
+	},
+	Or: Or,
+}
+
+// IgnoresTheError says that no pod is on the node when the store has failed.
+var IgnoresTheError = Answer{
+	And: And,
+	Or: func(pods indexer, node, image string) ([]string, error) {
+		onNode, _ := pods.IndexKeys("node", node)
+		withImage, err := pods.IndexKeys("image", image)
+		keys := slices.Concat(onNode, withImage)
+		slices.Sort(keys)
+		return slices.Compact(keys), err
 	},
 }
 

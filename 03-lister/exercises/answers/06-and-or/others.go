@@ -1,10 +1,8 @@
 package exercise
 
 import (
-	"maps"
-	"slices"
-
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/tools/cache"
 )
 
@@ -15,35 +13,31 @@ type Answer struct {
 	And, Or func(pods indexer, node, image string) ([]string, error)
 }
 
-// AsksTheIndexFunctions finds by one index, and asks the index function of the other.
-var AsksTheIndexFunctions = Answer{
-	And: func(pods indexer, node, image string) ([]string, error) {
-		found, err := pods.ByIndex("image", image)
-		keys := map[string]bool{}
-		for _, obj := range found {
-			values, err := pods.GetIndexers()["node"](obj)
-			if err != nil {
-				return nil, err
-			}
-			if slices.Contains(values, node) {
-				keys[keyOf(obj.(*corev1.Pod))] = true
-			}
+// FindByImageFirst finds the pods with the image, and looks at the node of each.
+func FindByImageFirst(pods indexer, node, image string) ([]string, error) {
+	found, err := pods.ByIndex("image", image)
+	keys := sets.New[string]()
+	for _, obj := range found {
+		if pod := obj.(*corev1.Pod); pod.Spec.NodeName == node {
+			keys.Insert(keyOf(pod))
 		}
-		return slices.Sorted(maps.Keys(keys)), err
-	},
-	Or: func(pods indexer, node, image string) ([]string, error) {
-		keys := map[string]bool{}
-		for index, value := range map[string]string{"node": node, "image": image} {
-			found, err := pods.ByTypedIndex(index, value)
-			if err != nil {
-				return nil, err
-			}
-			for _, pod := range found {
-				keys[keyOf(pod)] = true
-			}
+	}
+	return sets.List(keys), err
+}
+
+// JoinASet joins what the indexes find in a set of keys.
+func JoinASet(pods indexer, node, image string) ([]string, error) {
+	keys := sets.New[string]()
+	for index, value := range map[string]string{"node": node, "image": image} {
+		found, err := pods.ByTypedIndex(index, value)
+		if err != nil {
+			return nil, err
 		}
-		return slices.Sorted(maps.Keys(keys)), nil
-	},
+		for _, pod := range found {
+			keys.Insert(keyOf(pod))
+		}
+	}
+	return sets.List(keys), nil
 }
 
 func keyOf(pod *corev1.Pod) string { return pod.Namespace + "/" + pod.Name }

@@ -66,8 +66,10 @@ var KeepsACopyOfItsOwn = Answer{
 		keysOf = map[pair][]string{}
 		for _, obj := range pods.List() {
 			pod := obj.(*corev1.Pod)
-			p := pair{pod.Spec.NodeName, pod.Labels["app"]}
-			keysOf[p] = append(keysOf[p], pod.Namespace+"/"+pod.Name)
+			if app, hasApp := pod.Labels["app"]; hasApp && pod.Spec.NodeName != "" {
+				p := pair{pod.Spec.NodeName, app}
+				keysOf[p] = append(keysOf[p], pod.Namespace+"/"+pod.Name)
+			}
 		}
 		return nil
 	},
@@ -91,6 +93,39 @@ var Scans = Answer{
 			}
 		}
 		slices.Sort(keys)
+		return keys, nil
+	},
+}
+
+// TakesAMissingLabelForAnEmptyOne has pods without the label app under the app "".
+var TakesAMissingLabelForAnEmptyOne = Answer{
+	AddIndex: func(pods indexer) error {
+		return pods.AddTypedIndexers(cache.TypedIndexers[*corev1.Pod]{byNodeAndApp: func(pod *corev1.Pod) ([]string, error) {
+			if pod.Spec.NodeName == "" {
+				return nil, nil
+			}
+			return []string{value(pod.Spec.NodeName, pod.Labels["app"])}, nil
+		}})
+	},
+	Find: Find,
+}
+
+// AsksTheStoreThatGotTheIndexLast keeps the store in a variable of the package, and does not look at its argument.
+var AsksTheStoreThatGotTheIndexLast = Answer{
+	AddIndex: func(pods indexer) error {
+		last = pods
+		return AddIndex(pods)
+	},
+	Find: func(_ indexer, node, app string) ([]string, error) { return Find(last, node, app) },
+}
+
+var last indexer
+
+// IgnoresTheError says that there is no such pod when the store says that it has no such index.
+var IgnoresTheError = Answer{
+	AddIndex: AddIndex,
+	Find: func(pods indexer, node, app string) ([]string, error) {
+		keys, _ := Find(pods, node, app)
 		return keys, nil
 	},
 }
