@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"runtime/metrics"
 	"sync"
 	"syscall"
 	"testing"
@@ -195,6 +196,7 @@ func (e Exercise[F]) child(t *testing.T, name string) {
 	}()
 	ctx, cancel := context.WithTimeout(t.Context(), e.timeout(name))
 	g := &grading{ctx: ctx, result: os.NewFile(3, "result")}
+	go g.limitMemory()
 	seed := rand.Uint64()
 	others := goleak.IgnoreCurrent() // of the testing package
 	t.Run("grade", func(t *testing.T) {
@@ -215,6 +217,27 @@ func (e Exercise[F]) child(t *testing.T, name string) {
 	}
 	g.judge(manifest.Verdict{Passed: true})
 	g.end()
+}
+
+// mostMemory is what an answer may use. A right one needs a hundredth of it.
+const mostMemory = 2 << 30
+
+// limitMemory ends the grading when the process has too much memory. It would slow down the whole machine, and the kernel could
+// end another program.
+func (g *grading) limitMemory() {
+	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	for {
+		time.Sleep(100 * time.Millisecond)
+		metrics.Read(samples)
+		if samples[0].Value.Uint64()-samples[1].Value.Uint64() < mostMemory {
+			continue
+		}
+		trace := make([]byte, kept)
+		g.judge(manifest.Verdict{Expected: "an answer that needs little memory",
+			Seen: "it uses more than 2 GiB of memory" + place(string(trace[:runtime.Stack(trace, true)])),
+			Look: "a loop that nothing ends, or a slice or a map that only grows"})
+		g.end()
+	}
 }
 
 // end sends the verdict and ends the process, before the testing package prints anything.

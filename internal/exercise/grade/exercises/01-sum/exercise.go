@@ -90,3 +90,10 @@ func printsAMegabyte(context.Context, numbers) int {
 	fmt.Println(strings.Repeat("x", 1<<20))
 	return 0
 }
+
+func takesMemory(context.Context, numbers) int {
+	var all [][]byte
+	for {
+		all = append(all, make([]byte, 1<<20))
+	}
+}

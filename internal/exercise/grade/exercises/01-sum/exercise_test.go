@@ -37,6 +37,7 @@ var exercise = grade.Exercise[answer]{
 		{Name: "waits", Answer: waits, Says: "expected  the sum of"},
 		{Name: "deadlocks", Answer: deadlocks, Says: "(exercise.go:80)"},
 		{Name: "leaks", Answer: leaks, Says: "a goroutine still runs, in example.com/client-go-workbook/internal/exercise/grade/exercises/01-sum.leaks.func1 (exercise.go:84)"},
+		{Name: "takes memory", Answer: takesMemory, Says: "it uses more than 2 GiB of memory (exercise.go:"},
 		{Name: "prints a megabyte", Answer: printsAMegabyte, Says: "returned 0"},
 	},
 	Timeout: 3 * time.Second,
