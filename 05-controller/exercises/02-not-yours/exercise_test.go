@@ -3,6 +3,7 @@ package exercise_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
 
 	exercise "example.com/client-go-workbook/05-controller/exercises/02-not-yours"
 	answers "example.com/client-go-workbook/05-controller/exercises/answers/02-not-yours"
@@ -33,10 +35,13 @@ var grader = grade.Exercise[answer]{
 	Rejected: []grade.Rejected[answer]{
 		{Name: "decides by the Service's name", Answer: answers.DecidesByTheServicesName, Says: "no write"},
 		{Name: "decides by the owner's name", Answer: answers.DecidesByTheOwnersName, Says: "an earlier ConfigMap"},
-		{Name: "takes any owner", Answer: answers.TakesAnyOwner, Says: "but is not its controller"},
+		{Name: "takes any owner", Answer: answers.TakesAnyOwner, Says: "that the ConfigMap owns"},
 		{Name: "says nothing", Answer: answers.SaysNothing, Says: "it returns: <nil>"},
-		{Name: "adopts", Answer: answers.Adopts, Says: "that has no owner"},
-		{Name: "changes the store's object", Answer: answers.ChangesTheStoresObject, Says: "its port was 3306, and is"},
+		{Name: "adopts", Answer: answers.Adopts, Says: "no write: this is a Service that"},
+		{Name: "changes the store's object", Answer: answers.ChangesTheStoresObject, Says: "in the store was changed: Service"},
+		{Name: "looks at the first owner", Answer: answers.LooksAtTheFirstOwner, Says: "controls, and others own"},
+		{Name: "patches whatever has the name", Answer: answers.PatchesWhateverHasTheName, Says: "has taken its name"},
+		{Name: "ignores the error of Update", Answer: answers.IgnoresTheErrorOfUpdate, Says: "500 InternalError: SetPort returns an error"},
 	},
 	Grade: func(t *grade.T, setPort answer) {
 		config := testcluster.Config(t)
@@ -49,24 +54,37 @@ var grader = grade.Exercise[answer]{
 			configMap := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}
 			return testkit.Must(configMaps.Create(t.Context(), configMap, metav1.CreateOptions{}))(t)
 		}
+		createService := func(name string, owners ...metav1.OwnerReference) *corev1.Service {
+			return testkit.Must(services.Create(t.Context(), &corev1.Service{
+				ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": name}, OwnerReferences: owners},
+				Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 3306}}},
+			}, metav1.CreateOptions{}))(t)
+		}
 
 		type ref = metav1.OwnerReference
-		billing := controller(createConfigMap("billing"))
+		billing := createConfigMap("billing")
 		cases := []struct {
 			whose  string
 			owners func(ours ref) []ref
 			write  bool
 		}{
 			{"that the ConfigMap controls", func(ours ref) []ref { return []ref{ours} }, true},
+			{"that the ConfigMap controls, and others own", func(ours ref) []ref {
+				return []ref{owner(billing), ours, owner(createConfigMap("shop"))}
+			}, true},
 			{"that has no owner", func(ref) []ref { return nil }, false},
-			{"of another ConfigMap", func(ref) []ref { return []ref{billing} }, false},
+			{"of another ConfigMap", func(ref) []ref { return []ref{controller(billing)} }, false},
 			{"of an earlier ConfigMap with the same name", func(ours ref) []ref {
 				ours.UID = types.UID(fmt.Sprintf("%08x-0000-4000-8000-000000000000", t.Rand.Uint32()))
-				return []ref{ours}
+				return []ref{ours, owner(billing)} // billing keeps it from the garbage collector
 			}, false},
 			{"that the ConfigMap owns, but is not its controller", func(ours ref) []ref {
 				ours.Controller = nil
-				return []ref{billing, ours}
+				return []ref{controller(billing), ours}
+			}, false},
+			{"that the ConfigMap owns with controller: false", func(ours ref) []ref {
+				ours.Controller = new(false)
+				return []ref{ours}
 			}, false},
 		}
 		t.Rand.Shuffle(len(cases), func(i, j int) { cases[i], cases[j] = cases[j], cases[i] })
@@ -75,21 +93,13 @@ var grader = grade.Exercise[answer]{
 			t.Doing("SetPort is called for a Service %s", c.whose)
 			name := fmt.Sprintf("orders-%d-%d", i, t.Rand.IntN(1000))
 			configMap := createConfigMap(name)
-			owners := c.owners(controller(configMap))
-			// The finalizer keeps it from the garbage collector, and at the end the namespace cannot be deleted with it.
-			service := testkit.Must(services.Create(t.Context(), &corev1.Service{
-				ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: owners, Finalizers: []string{"example.com/keep"}},
-				Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 3306}}},
-			}, metav1.CreateOptions{}))(t)
-			t.Cleanup(func() {
-				patch := []byte(`{"metadata":{"finalizers":null}}`)
-				_, _ = services.Patch(context.Background(), name, types.MergePatchType, patch, metav1.PatchOptions{})
-			})
-			stored := service.DeepCopy()
+			before := createService(name, c.owners(controller(configMap))...)
+			stored := before.DeepCopy()
+			unchanged := t.Unchanged(configMap, stored)
 			port := 1024 + t.Rand.Int32N(60000)
 			err := setPort(t.Context(), learners, configMap, stored, port)
 			sent := writes()
-			service = testkit.Must(services.Get(t.Context(), name, metav1.GetOptions{}))(t)
+			service := testkit.Must(services.Get(t.Context(), name, metav1.GetOptions{}))(t)
 			switch {
 			case !c.write && len(sent) > 0:
 				t.Reject("no write: this is a Service "+c.whose, "it sends "+strings.Join(sent, ", "),
@@ -99,17 +109,76 @@ var grader = grade.Exercise[answer]{
 					fmt.Sprintf("it returns: %v", err), "fmt.Errorf")
 			case c.write && err != nil:
 				t.Reject("the port of a Service "+c.whose+" is set", fmt.Sprintf("it returns: %v", err), "ServiceInterface.Update")
-			case c.write && (len(service.Spec.Ports) != 1 || service.Spec.Ports[0].Port != port):
-				t.Reject(fmt.Sprintf("a Service %s has port %d", c.whose, port), fmt.Sprintf("its ports are %v", service.Spec.Ports),
-					"ServiceInterface.Update")
-			case c.write && stored.Spec.Ports[0].Port != 3306:
-				t.Reject("the Service from the store stays as it is",
-					fmt.Sprintf("its port was 3306, and is %d", stored.Spec.Ports[0].Port), "Service.DeepCopy")
-			case c.write && !apiequality.Semantic.DeepEqual(service.OwnerReferences, owners):
+			case c.write && ports(service) != fmt.Sprint(port):
+				t.Reject(fmt.Sprintf("a Service %s has port %d", c.whose, port), "it has port "+ports(service), "ServiceInterface.Update")
+			case !apiequality.Semantic.DeepEqual(service.OwnerReferences, before.OwnerReferences):
 				t.Reject("the owners stay", fmt.Sprintf("they are %v", service.OwnerReferences), "Service.OwnerReferences")
+			case !maps.Equal(service.Labels, before.Labels):
+				t.Reject("the labels stay", fmt.Sprintf("they are %v", service.Labels), "an update replaces the whole object")
 			}
+			unchanged()
 		}
+
+		t.Doing("SetPort is called with an old Service")
+		configMap := createConfigMap("orders-old")
+		stored := createService(configMap.Name, controller(configMap))
+		if err := services.Delete(t.Context(), stored.Name, metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		createService(stored.Name)
+		const old = "the Service in the store is gone, and somebody else's has taken its name: "
+		err := setPort(t.Context(), learners, configMap, stored, 8080)
+		service := testkit.Must(services.Get(t.Context(), stored.Name, metav1.GetOptions{}))(t)
+		if ports(service) != "3306" {
+			t.Reject(old+"this one is left alone", "it has port "+ports(service), "what of the stored Service does the server compare?")
+		}
+		if err == nil {
+			t.Reject(old+"an error", "it returns nil", "ServiceInterface.Update")
+		}
+
+		// Each call has the same Service, whose port is another one before it.
+		configMap = createConfigMap("orders-fails")
+		createService(configMap.Name, controller(configMap))
+		calls := &grade.Calls{
+			Name: "SetPort", Config: config, Done: "the Service has the port",
+			New: func(int) grade.Case {
+				get := func() *corev1.Service {
+					return testkit.Must(services.Get(t.Context(), configMap.Name, metav1.GetOptions{}))(t)
+				}
+				service := get()
+				service.Spec.Ports[0].Port = 3306
+				testkit.Must(services.Update(t.Context(), service, metav1.UpdateOptions{}))(t)
+				return grade.Case{
+					Call: func(ctx context.Context, config *rest.Config) error {
+						return setPort(ctx, typedcorev1.NewForConfigOrDie(config).Services(namespace), configMap, get(), 8080)
+					},
+					State: func() string {
+						if ports(get()) != "8080" {
+							return "its port is another one"
+						}
+						return "the Service has the port"
+					},
+				}
+			},
+		}
+		calls.FailEachRequest(t)
+		calls.EndContext(t)
 	},
+}
+
+func ports(service *corev1.Service) string {
+	var ports []string
+	for _, port := range service.Spec.Ports {
+		ports = append(ports, fmt.Sprint(port.Port))
+	}
+	return strings.Join(ports, ", ")
+}
+
+// owner returns a reference to an owner that is not the controller.
+func owner(configMap *corev1.ConfigMap) metav1.OwnerReference {
+	reference := controller(configMap)
+	reference.Controller, reference.BlockOwnerDeletion = nil, nil
+	return reference
 }
 
 // controller returns the reference that says that a ConfigMap is the controller.

@@ -11,9 +11,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
 
 	exercise "example.com/client-go-workbook/05-controller/exercises/03-nothing-differs"
 	answers "example.com/client-go-workbook/05-controller/exercises/answers/03-nothing-differs"
+	"example.com/client-go-workbook/05-controller/exercises/internal/readfault"
 	"example.com/client-go-workbook/internal/exercise/grade"
 	"example.com/client-go-workbook/internal/test/testcluster"
 	"example.com/client-go-workbook/internal/test/testkit"
@@ -31,16 +33,20 @@ var grader = grade.Exercise[answer]{
 		{Name: "creates only", Answer: answers.CreatesOnly, Says: "selector is app=somebody"},
 		{Name: "adds to the selector", Answer: answers.AddsToTheSelector, Says: "selector is also=this,app=orders"},
 		{Name: "writes the time", Answer: answers.WritesTheTime, Says: "PUT services/"},
+		{Name: "looks for the label's key", Answer: answers.LooksForTheLabelsKey, Says: "the label workbook/database is somebodys"},
+		{Name: "deletes and creates", Answer: answers.DeletesAndCreates, Says: "the Service is the same one"},
+		{Name: "creates after any error", Answer: answers.CreatesAfterAnyError, Says: "500 InternalError: EnsureService returns an error"},
 	},
 	Grade: func(t *grade.T, ensureService answer) {
 		config := testcluster.Config(t)
 		namespace := testcluster.Namespace(t, config)
 		recorded, writes := testkit.Writes(config)
 		s := state{
-			T:        t,
-			services: typedcorev1.NewForConfigOrDie(config).Services(namespace),
-			name:     fmt.Sprintf("orders-%d", t.Rand.IntN(1000)),
-			app:      fmt.Sprintf("orders-%d", t.Rand.IntN(1000)),
+			T:         t,
+			namespace: namespace,
+			services:  typedcorev1.NewForConfigOrDie(config).Services(namespace),
+			name:      fmt.Sprintf("orders-%d", t.Rand.IntN(1000)),
+			app:       fmt.Sprintf("orders-%d", t.Rand.IntN(1000)),
 		}
 		learners := typedcorev1.NewForConfigOrDie(recorded).Services(namespace)
 		ensure := func(after string) []string {
@@ -69,9 +75,27 @@ var grader = grade.Exercise[answer]{
 		ensure("somebody has added a label to the selector")
 		s.patch(`{"metadata":{"labels":{"workbook/database":null}}}`)
 		ensure("somebody has removed the label workbook/database")
+		s.patch(`{"metadata":{"labels":{"workbook/database":"somebodys"}}}`)
+		ensure("somebody has changed the label workbook/database")
 		s.app += "b"
 		ensure("the app is another")
 		quiet("its own change")
+
+		calls := &grade.Calls{
+			Name: "EnsureService", Config: config, Done: "the Service is as it should be", Right: readfault.Right,
+			New: func(number int) grade.Case { return s.newCase(ensureService, fmt.Sprintf("%s-%d", s.name, number)) },
+		}
+		calls.FailEachRequest(t)
+		calls.EndContext(t)
+		calls = &grade.Calls{
+			Name: "EnsureService", Config: config, Done: "the Service is as it should be", Right: readfault.Right,
+			New: func(int) grade.Case {
+				s.patch(`{"metadata":{"labels":{"workbook/database":null}},"spec":{"selector":{"app":"somebody"}}}`)
+				return s.newCase(ensureService, s.name)
+			},
+		}
+		calls.FailEachRequest(t)
+		calls.EndContext(t)
 	},
 }
 
@@ -79,7 +103,29 @@ var grader = grade.Exercise[answer]{
 type state struct {
 	*grade.T
 	services        typedcorev1.ServiceInterface
+	namespace       string
 	name, app, team string
+	uid             types.UID
+}
+
+// newCase makes a case in which a request fails.
+func (s *state) newCase(ensureService answer, name string) grade.Case {
+	return grade.Case{
+		Call: func(ctx context.Context, config *rest.Config) error {
+			return ensureService(ctx, typedcorev1.NewForConfigOrDie(config).Services(s.namespace), name, s.app)
+		},
+		Check: readfault.Check(s.T),
+		State: func() string {
+			service, err := s.services.Get(s.Context(), name, metav1.GetOptions{})
+			switch {
+			case apierrors.IsNotFound(err):
+				return "there is no Service"
+			case testkit.Must(service, err)(s).Labels["workbook/database"] != "true" || service.Spec.Selector["app"] != s.app:
+				return "the Service is as it was"
+			}
+			return "the Service is as it should be"
+		},
+	}
 }
 
 // patch changes the Service as somebody else does.
@@ -95,6 +141,12 @@ func (s *state) check(after string) {
 		s.Reject("the server has Service "+s.name, "it has none", "ServiceInterface.Create")
 	}
 	testkit.Must(service, err)(s)
+	if s.uid == "" {
+		s.uid = service.UID
+	}
+	if service.UID != s.uid {
+		s.Reject(fmt.Sprintf("after %s, the Service is the same one", after), "it was deleted, and created again", "ServiceInterface.Update")
+	}
 	for _, field := range []struct{ name, want, got string }{
 		{"the label workbook/database", "true", service.Labels["workbook/database"]},
 		{"the label team, which is somebody else's,", s.team, service.Labels["team"]},

@@ -6,7 +6,9 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
@@ -75,6 +77,41 @@ func SaysNothing(
 		return nil
 	}
 	return write(ctx, services, service.DeepCopy(), port)
+}
+
+// LooksAtTheFirstOwner does not look at the other owners.
+func LooksAtTheFirstOwner(
+	ctx context.Context, services typedcorev1.ServiceInterface, configMap *corev1.ConfigMap, service *corev1.Service, port int32,
+) error {
+	if len(service.OwnerReferences) == 0 || service.OwnerReferences[0].UID != configMap.UID || !metav1.IsControlledBy(service, configMap) {
+		return notOurs(configMap, service)
+	}
+	return write(ctx, services, service.DeepCopy(), port)
+}
+
+// PatchesWhateverHasTheName does not say which Service it means: it can be another one by now.
+func PatchesWhateverHasTheName(
+	ctx context.Context, services typedcorev1.ServiceInterface, configMap *corev1.ConfigMap, service *corev1.Service, port int32,
+) error {
+	if !metav1.IsControlledBy(service, configMap) {
+		return notOurs(configMap, service)
+	}
+	patch := fmt.Sprintf(`{"spec":{"ports":[{"port":%d}]}}`, port)
+	_, err := services.Patch(ctx, service.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	return err
+}
+
+// IgnoresTheErrorOfUpdate returns conflicts only.
+func IgnoresTheErrorOfUpdate(
+	ctx context.Context, services typedcorev1.ServiceInterface, configMap *corev1.ConfigMap, service *corev1.Service, port int32,
+) error {
+	if !metav1.IsControlledBy(service, configMap) {
+		return notOurs(configMap, service)
+	}
+	if err := write(ctx, services, service.DeepCopy(), port); apierrors.IsConflict(err) {
+		return err
+	}
+	return nil
 }
 
 func notOurs(configMap *corev1.ConfigMap, service *corev1.Service) error {

@@ -2,6 +2,7 @@ package exercise
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -70,6 +71,49 @@ func CreatesOnly(ctx context.Context, services typedcorev1.ServiceInterface, nam
 			setFields(service, app)
 		}
 	})
+}
+
+// LooksForTheLabelsKey does not look at the label's value.
+func LooksForTheLabelsKey(ctx context.Context, services typedcorev1.ServiceInterface, name, app string) error {
+	return ensure(ctx, services, name, func(service *corev1.Service) {
+		value, ok := service.Labels["workbook/database"]
+		setFields(service, app)
+		if ok {
+			service.Labels["workbook/database"] = value
+		}
+	})
+}
+
+// DeletesAndCreates makes a new Service in place of a change: for a moment there is none, and the next has another address.
+func DeletesAndCreates(ctx context.Context, services typedcorev1.ServiceInterface, name, app string) error {
+	service, err := services.Get(ctx, name, metav1.GetOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return err
+	}
+	desired := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: maps.Clone(service.Labels)}}
+	setFields(desired, app)
+	if err == nil {
+		if apiequality.Semantic.DeepEqual(service.Labels, desired.Labels) && service.Spec.Selector["app"] == app &&
+			len(service.Spec.Selector) == 1 {
+			return nil
+		}
+		if err := services.Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
+			return err
+		}
+	}
+	_, err = services.Create(ctx, desired, metav1.CreateOptions{})
+	return err
+}
+
+// CreatesAfterAnyError takes any error of Get for a Service that is missing.
+func CreatesAfterAnyError(ctx context.Context, services typedcorev1.ServiceInterface, name, app string) error {
+	if _, err := services.Get(ctx, name, metav1.GetOptions{}); err != nil {
+		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		setFields(service, app)
+		_, err := services.Create(ctx, service, metav1.CreateOptions{})
+		return err
+	}
+	return SetsItsFieldsInACopy(ctx, services, name, app)
 }
 
 // ensure creates the Service, or updates it if set changes it.
