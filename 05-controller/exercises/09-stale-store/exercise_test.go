@@ -19,6 +19,7 @@ import (
 
 	exercise "example.com/client-go-workbook/05-controller/exercises/09-stale-store"
 	answers "example.com/client-go-workbook/05-controller/exercises/answers/09-stale-store"
+	"example.com/client-go-workbook/05-controller/exercises/internal/readfault"
 	"example.com/client-go-workbook/internal/exercise/grade"
 	"example.com/client-go-workbook/internal/test/testcluster"
 	"example.com/client-go-workbook/internal/test/testkit"
@@ -115,7 +116,7 @@ var grader = grade.Exercise[answer]{
 			t.Reject("EnsureSecret returns an error when the lister does", "it returns nil", "SecretNamespaceLister: Get and List")
 		}
 		calls := &grade.Calls{
-			Name: "EnsureSecret", Config: config, Done: "the ConfigMap has one Secret", Right: right,
+			Name: "EnsureSecret", Config: config, Done: "the ConfigMap has one Secret", Right: readfault.Right,
 			New: func(number int) grade.Case {
 				return g.newCase(g.createConfigMap(fmt.Sprintf("%s-%d", name, number)), ensureSecret)
 			},
@@ -123,14 +124,6 @@ var grader = grade.Exercise[answer]{
 		calls.FailEachRequest(t)
 		calls.EndContext(t)
 	},
-}
-
-// right is an error if the server cannot say what exists: then nothing may be created.
-func right(request grade.Request, fault grade.Fault) grade.Outcome {
-	if request.Reads() && fault != grade.NotFound {
-		return grade.Error
-	}
-	return grade.ErrorOrDone
 }
 
 // describe says what a request does: "DELETE secrets/orders".
@@ -172,6 +165,7 @@ func (g *world) newCase(configMap *corev1.ConfigMap, ensureSecret answer) grade.
 			learners := typedcorev1.NewForConfigOrDie(config).Secrets(configMap.Namespace)
 			return ensureSecret(ctx, corelisters.NewSecretLister(store), learners, configMap)
 		},
+		Check: readfault.Check(g.T),
 		State: func() string {
 			switch n := len(g.controlled(configMap)); n {
 			case 0:
