@@ -4,15 +4,19 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/http"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
 
 	exercise "example.com/client-go-workbook/05-controller/exercises/05-decision"
 	answers "example.com/client-go-workbook/05-controller/exercises/answers/05-decision"
+	"example.com/client-go-workbook/05-controller/exercises/internal/readfault"
 	"example.com/client-go-workbook/internal/exercise/grade"
 	"example.com/client-go-workbook/internal/test/testcluster"
 	"example.com/client-go-workbook/internal/test/testkit"
@@ -28,39 +32,67 @@ var grader = grade.Exercise[answer]{
 		{Name: "patches without a version", Answer: answers.PatchesWithoutAVersion, Says: "you have taken it away"},
 		{Name: "hides the conflict", Answer: answers.HidesTheConflict, Says: "it returns nil"},
 		{Name: "decides once", Answer: answers.DecidesOnce, Says: "you have taken it away"},
-		{Name: "changes the store", Answer: answers.ChangesTheStore, Says: "the store's ConfigMap has"},
+		{Name: "changes the store", Answer: answers.ChangesTheStore, Says: "in the store was changed: ConfigMap"},
+		{Name: "copies the object and not its data", Answer: answers.CopiesNotItsData, Says: "in the store was changed: ConfigMap"},
+		{Name: "replaces the data", Answer: answers.ReplacesTheData, Says: "the other keys stay"},
+		{Name: "reads, decides and patches", Answer: answers.ReadsDecidesAndPatches, Says: "just before the write"},
+		{Name: "returns conflicts only", Answer: answers.ReturnsConflictsOnly, Says: "500 InternalError: Take returns an error"},
 	},
 	Grade: func(t *grade.T, take answer) {
 		config := testcluster.Config(t)
 		namespace := testcluster.Namespace(t, config)
 		configMaps := typedcorev1.NewForConfigOrDie(config).ConfigMaps(namespace)
-		recorded, writes := testkit.Writes(config)
-		learners := typedcorev1.NewForConfigOrDie(recorded).ConfigMaps(namespace)
 		me, other := fmt.Sprintf("anna-%d", t.Rand.IntN(1000)), fmt.Sprintf("ben-%d", t.Rand.IntN(1000))
+		place := fmt.Sprintf("hall %d", t.Rand.IntN(1000)) // another key of the data
+		var beforeWrite func()                             // what somebody else does just before the first write
+		intercepted := testkit.Intercept(config, func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
+			if do := beforeWrite; request.Method != http.MethodGet && do != nil {
+				beforeWrite = nil
+				do()
+			}
+			return next.RoundTrip(request)
+		})
+		recorded, writes := testkit.Writes(intercepted)
+		learners := typedcorev1.NewForConfigOrDie(recorded).ConfigMaps(namespace)
 
 		for i, c := range []struct {
 			what            string
 			stored, current map[string]string // what the store has, and the server
+			justBefore      bool              // the other takes it just before the write
 			holder          string            // who must hold it in the end
 		}{
-			{"nobody holds it", nil, nil, me},
-			{"the store is old, and " + other + " has taken it meanwhile", nil, map[string]string{"holder": other}, other},
-			{other + " holds it", map[string]string{"holder": other}, map[string]string{"holder": other}, other},
-			{"you hold it", map[string]string{"holder": me}, map[string]string{"holder": me}, me},
+			{"nobody holds it", nil, nil, false, me},
+			{"nobody holds it, and it has other keys", map[string]string{"place": place}, map[string]string{"place": place}, false, me},
+			{"the store is old, and " + other + " has taken it meanwhile", nil, map[string]string{"holder": other}, false, other},
+			{other + " takes it just before the write", nil, nil, true, other},
+			{other + " holds it", map[string]string{"holder": other}, map[string]string{"holder": other}, false, other},
+			{"you hold it", map[string]string{"holder": me}, map[string]string{"holder": me}, false, me},
 		} {
 			t.Doing("Take is called, and %s", c.what)
-			name := fmt.Sprintf("machine-%d", i)
 			stored := testkit.Must(configMaps.Create(t.Context(), &corev1.ConfigMap{
-				ObjectMeta: metav1.ObjectMeta{Name: name}, Data: c.stored,
+				ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("machine-%d", i)}, Data: c.stored,
 			}, metav1.CreateOptions{}))(t)
-			if !maps.Equal(c.stored, c.current) {
+			update := func(data map[string]string) {
 				newer := stored.DeepCopy()
-				newer.Data = c.current
+				newer.Data = data
 				testkit.Must(configMaps.Update(t.Context(), newer, metav1.UpdateOptions{}))(t)
 			}
+			if !maps.Equal(c.stored, c.current) {
+				update(c.current)
+			}
+			if c.justBefore {
+				beforeWrite = func() { update(map[string]string{"holder": other}) }
+			}
+			unchanged := t.Unchanged(stored)
+			uid := stored.UID
 			err := take(t.Context(), learners, stored, me)
+			beforeWrite = nil
 			sent := writes()
-			holder := testkit.Must(configMaps.Get(t.Context(), name, metav1.GetOptions{}))(t).Data["holder"]
+			now, getErr := configMaps.Get(t.Context(), fmt.Sprintf("machine-%d", i), metav1.GetOptions{})
+			if apierrors.IsNotFound(getErr) || getErr == nil && now.UID != uid {
+				t.Reject(c.what+": the ConfigMap is the same one", "it was deleted", "ConfigMapInterface.Update")
+			}
+			holder := testkit.Must(now, getErr)(t).Data["holder"]
 			switch {
 			case c.holder == other && holder != other:
 				t.Reject(fmt.Sprintf("%s: %s still holds it", c.what, other), fmt.Sprintf("%s holds it: you have taken it away", holder),
@@ -71,13 +103,39 @@ var grader = grade.Exercise[answer]{
 			case c.holder == me && (err != nil || holder != me):
 				t.Reject(c.what+": Take returns nil, and you hold it", fmt.Sprintf("holder is %q, and it returns: %v", holder, err),
 					"ConfigMapInterface.Update")
+			case now.Data["place"] != c.current["place"]:
+				t.Reject(c.what+": the other keys stay", fmt.Sprintf("data is %v", now.Data), "an update replaces the whole object")
 			case c.stored["holder"] != "" && len(sent) > 0:
 				t.Reject(c.what+": no write is sent", "it sends "+strings.Join(sent, ", "), "what does the store say?")
-			case !maps.Equal(stored.Data, c.stored):
-				t.Reject(fmt.Sprintf("%s: the store's ConfigMap stays as it is, with data %v", c.what, c.stored),
-					fmt.Sprintf("the store's ConfigMap has data %v", stored.Data), "ConfigMap.DeepCopy")
 			}
+			unchanged()
 		}
+
+		calls := &grade.Calls{
+			Name: "Take", Config: config, Done: "you hold it", Right: readfault.Right,
+			New: func(number int) grade.Case {
+				name := fmt.Sprintf("machine-fails-%d", number)
+				testkit.Must(configMaps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}},
+					metav1.CreateOptions{}))(t)
+				get := func() *corev1.ConfigMap {
+					return testkit.Must(configMaps.Get(t.Context(), name, metav1.GetOptions{}))(t)
+				}
+				return grade.Case{
+					Call: func(ctx context.Context, config *rest.Config) error {
+						return take(ctx, typedcorev1.NewForConfigOrDie(config).ConfigMaps(namespace), get(), me)
+					},
+					Check: readfault.Check(t),
+					State: func() string {
+						if get().Data["holder"] != me {
+							return "you do not hold it"
+						}
+						return "you hold it"
+					},
+				}
+			},
+		}
+		calls.FailEachRequest(t)
+		calls.EndContext(t)
 	},
 }
 

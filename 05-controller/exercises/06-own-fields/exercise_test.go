@@ -7,13 +7,16 @@ import (
 	"slices"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
 
 	exercise "example.com/client-go-workbook/05-controller/exercises/06-own-fields"
 	answers "example.com/client-go-workbook/05-controller/exercises/answers/06-own-fields"
+	"example.com/client-go-workbook/05-controller/exercises/internal/readfault"
 	"example.com/client-go-workbook/internal/exercise/grade"
 	"example.com/client-go-workbook/internal/test/testcluster"
 	"example.com/client-go-workbook/internal/test/testkit"
@@ -30,11 +33,14 @@ var grader = grade.Exercise[answer]{
 	Learner:  exercise.ApplySettings,
 	Accepted: []answer{answers.ApplySettings, answers.RemembersItsKeys},
 	Rejected: []grade.Rejected[answer]{
-		{Name: "replaces the data", Answer: answers.ReplacesTheData, Says: "theirs is not there"},
-		{Name: "merges", Answer: answers.Merges, Says: "size is "},
+		{Name: "replaces the data", Answer: answers.ReplacesTheData, Says: "is not there"},
+		{Name: "merges", Answer: answers.Merges, Says: "depth is "},
 		{Name: "does not force", Answer: answers.DoesNotForce, Says: `conflict with "somebody"`},
-		{Name: "extracts and adds", Answer: answers.ExtractsAndAdds, Says: "size is "},
-		{Name: "has a manager for each call", Answer: answers.HasAManagerForEachCall, Says: "size is "},
+		{Name: "extracts and adds", Answer: answers.ExtractsAndAdds, Says: "depth is "},
+		{Name: "has a manager for each call", Answer: answers.HasAManagerForEachCall, Says: "depth is "},
+		{Name: "remembers in memory", Answer: answers.RemembersInMemory, Says: "somebody has created it with"},
+		{Name: "returns at once without settings", Answer: answers.ReturnsAtOnceWithoutSettings, Says: "without settings"},
+		{Name: "ignores the error", Answer: answers.IgnoresTheError, Says: "500 InternalError: ApplySettings returns an error"},
 	},
 	Grade: func(t *grade.T, applySettings answer) {
 		config := testcluster.Config(t)
@@ -42,11 +48,14 @@ var grader = grade.Exercise[answer]{
 		configMaps := typedcorev1.NewForConfigOrDie(config).ConfigMaps(namespace)
 		name := fmt.Sprintf("settings-%d", t.Rand.IntN(1000))
 		value := func() string { return fmt.Sprint(t.Rand.IntN(1000)) }
-		somebody := func(patch string) {
+		theirKey := fmt.Sprintf("theirs-%d", t.Rand.IntN(1000))
+		theirs := map[string]string{} // keys of somebody else
+		somebody := func(key, value string) {
+			patch := fmt.Sprintf(`{"data":{%q:%q}}`, key, value)
 			testkit.Must(configMaps.Patch(t.Context(), name, types.MergePatchType, []byte(patch),
 				metav1.PatchOptions{FieldManager: "somebody"}))(t)
 		}
-		theirs := map[string]string{}
+		var uid types.UID
 		apply := func(when string, settings map[string]string) {
 			t.Doing("ApplySettings is called %s", when)
 			if err := applySettings(t.Context(), configMaps, namespace, name, maps.Clone(settings)); err != nil {
@@ -55,22 +64,78 @@ var grader = grade.Exercise[answer]{
 			}
 			want := maps.Clone(theirs)
 			maps.Copy(want, settings)
-			check(t, configMaps, name, when, want)
+			configMap := check(t, configMaps, name, when, want)
+			if uid != "" && configMap.UID != uid {
+				t.Reject("called "+when+": the ConfigMap is the same one", "it was deleted, and created again", "ConfigMapInterface.Apply")
+			}
+			uid = configMap.UID
 		}
 
 		colour := value()
-		apply("for a ConfigMap that is missing", map[string]string{"colour": colour, "size": value()})
-		theirs["theirs"] = value()
-		somebody(fmt.Sprintf(`{"data":{"theirs":%q}}`, theirs["theirs"]))
-		apply("after somebody has added the key theirs", map[string]string{"colour": colour, "size": value()})
-		apply("without size, and with the new key shape", map[string]string{"colour": colour, "shape": value()})
-		somebody(`{"data":{"colour":"changed"}}`)
+		apply("for a ConfigMap that is missing", map[string]string{
+			"colour": colour, "size": value(), "weight": value(), "depth": value(),
+		})
+		theirs[theirKey] = value()
+		somebody(theirKey, theirs[theirKey])
+		apply("after somebody has added the key "+theirKey, map[string]string{
+			"colour": colour, "size": value(), "weight": value(), "depth": value(),
+		})
+		apply("without size, weight and depth, and with the new key shape", map[string]string{"colour": colour, "shape": value()})
+		somebody("colour", "changed")
 		apply("after somebody has changed colour", map[string]string{"colour": colour, "shape": value()})
+		theirs["size"] = value()
+		somebody("size", theirs["size"])
+		apply("after somebody has set size, which is not yours any more", map[string]string{"colour": colour, "shape": value()})
+		apply("without settings", nil)
+
+		apply("with the key mine", map[string]string{"mine": value()})
+		if err := configMaps.Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		theirs = map[string]string{"mine": value()}
+		created := testkit.Must(configMaps.Create(t.Context(), &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Name: name}, Data: theirs,
+		}, metav1.CreateOptions{}))(t)
+		uid = created.UID
+		apply("after somebody has created it with the key mine", map[string]string{"colour": colour})
+
+		calls := &grade.Calls{
+			Name: "ApplySettings", Config: config, Done: "the ConfigMap has the settings", Right: readfault.Right,
+			New: func(number int) grade.Case {
+				return newCase(t, configMaps, namespace, fmt.Sprintf("%s-%d", name, number), applySettings)
+			},
+		}
+		calls.FailEachRequest(t)
+		calls.EndContext(t)
 	},
 }
 
-// check compares the data that the server holds with what it should be.
-func check(t *grade.T, configMaps typedcorev1.ConfigMapInterface, name, when string, want map[string]string) {
+// newCase makes a call in which a request fails.
+func newCase(t *grade.T, configMaps typedcorev1.ConfigMapInterface, namespace, name string, applySettings answer) grade.Case {
+	settings := map[string]string{"colour": name}
+	return grade.Case{
+		Call: func(ctx context.Context, config *rest.Config) error {
+			learners := typedcorev1.NewForConfigOrDie(config).ConfigMaps(namespace)
+			return applySettings(ctx, learners, namespace, name, maps.Clone(settings))
+		},
+		Check: readfault.Check(t),
+		State: func() string {
+			configMap, err := configMaps.Get(t.Context(), name, metav1.GetOptions{})
+			switch {
+			case apierrors.IsNotFound(err):
+				return "there is no ConfigMap"
+			case !maps.Equal(testkit.Must(configMap, err)(t).Data, settings):
+				return "the ConfigMap does not have the settings"
+			}
+			return "the ConfigMap has the settings"
+		},
+	}
+}
+
+// check compares the data that the server holds with what it should be, and returns the ConfigMap.
+func check(
+	t *grade.T, configMaps typedcorev1.ConfigMapInterface, name, when string, want map[string]string,
+) *corev1.ConfigMap {
 	configMap, err := configMaps.Get(t.Context(), name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		t.Reject("the server has ConfigMap "+name, "it has none", "ConfigMapInterface.Apply")
@@ -88,6 +153,7 @@ func check(t *grade.T, configMaps typedcorev1.ConfigMapInterface, name, when str
 				"which fields does an apply remove, and how does the server know them? metav1.ApplyOptions.FieldManager")
 		}
 	}
+	return configMap
 }
 
 func orNone(value string) string {

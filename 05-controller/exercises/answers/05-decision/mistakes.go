@@ -71,6 +71,45 @@ func ChangesTheStore(ctx context.Context, configMaps typedcorev1.ConfigMapInterf
 	return take(ctx, configMaps, stored, me)
 }
 
+// CopiesNotItsData copies the struct, whose map is the store's.
+func CopiesNotItsData(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, stored *corev1.ConfigMap, me string) error {
+	if done, err := decide(stored, me); done {
+		return err
+	}
+	configMap := *stored
+	return take(ctx, configMaps, &configMap, me)
+}
+
+// ReplacesTheData removes the other keys.
+func ReplacesTheData(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, stored *corev1.ConfigMap, me string) error {
+	if done, err := decide(stored, me); done {
+		return err
+	}
+	configMap := stored.DeepCopy()
+	configMap.Data = nil
+	return take(ctx, configMaps, configMap, me)
+}
+
+// ReadsDecidesAndPatches decides by what the server has, and does not say with the patch which version that was.
+func ReadsDecidesAndPatches(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, stored *corev1.ConfigMap, me string) error {
+	configMap, err := configMaps.Get(ctx, stored.Name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	return PatchesWithoutAVersion(ctx, configMaps, configMap, me)
+}
+
+// ReturnsConflictsOnly takes any other error for nil.
+func ReturnsConflictsOnly(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, stored *corev1.ConfigMap, me string) error {
+	if done, err := decide(stored, me); done {
+		return err
+	}
+	if err := take(ctx, configMaps, stored.DeepCopy(), me); apierrors.IsConflict(err) {
+		return err
+	}
+	return nil
+}
+
 // decide is done if there is nothing to write.
 func decide(configMap *corev1.ConfigMap, me string) (done bool, err error) {
 	switch holder := configMap.Data["holder"]; holder {

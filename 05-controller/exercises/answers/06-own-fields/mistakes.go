@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -85,4 +86,50 @@ func ExtractsAndAdds(
 	configMap.WithData(settings)
 	_, err = configMaps.Apply(ctx, configMap, metav1.ApplyOptions{FieldManager: "workbook", Force: true})
 	return err
+}
+
+// lastKeys are the keys that the last call has set in each ConfigMap. They are lost when the program ends, and say nothing of a
+// ConfigMap that was deleted and created again.
+var lastKeys = map[string]map[string]string{}
+
+// RemembersInMemory remembers its keys in the program.
+func RemembersInMemory(
+	ctx context.Context, configMaps typedcorev1.ConfigMapInterface, namespace, name string, settings map[string]string,
+) error {
+	configMap, err := configMaps.Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		lastKeys[name] = settings
+		return create(ctx, configMaps, name, settings)
+	}
+	if err != nil {
+		return err
+	}
+	data := map[string]string{}
+	maps.Copy(data, configMap.Data)
+	for key := range lastKeys[name] {
+		delete(data, key)
+	}
+	maps.Copy(data, settings)
+	lastKeys[name] = settings
+	configMap.Data = data
+	_, err = configMaps.Update(ctx, configMap, metav1.UpdateOptions{})
+	return err
+}
+
+// ReturnsAtOnceWithoutSettings leaves the keys of the call before.
+func ReturnsAtOnceWithoutSettings(
+	ctx context.Context, configMaps typedcorev1.ConfigMapInterface, namespace, name string, settings map[string]string,
+) error {
+	if len(settings) == 0 {
+		return nil
+	}
+	return ApplySettings(ctx, configMaps, namespace, name, settings)
+}
+
+// IgnoresTheError says that all is well when the server has not done it.
+func IgnoresTheError(
+	ctx context.Context, configMaps typedcorev1.ConfigMapInterface, namespace, name string, settings map[string]string,
+) error {
+	_ = ApplySettings(ctx, configMaps, namespace, name, settings)
+	return nil
 }

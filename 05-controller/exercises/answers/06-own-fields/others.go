@@ -23,26 +23,20 @@ func RemembersItsKeys(
 	settings map[string]string,
 ) error {
 	configMap, err := configMaps.Get(ctx, name, metav1.GetOptions{})
-	missing := apierrors.IsNotFound(err)
-	if missing {
-		configMap = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	} else if err != nil {
+	if apierrors.IsNotFound(err) {
+		configMap, err = configMaps.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+	}
+	if err != nil {
 		return err
 	}
-	data := maps.Clone(configMap.Data)
-	if data == nil {
-		data = map[string]string{}
-	}
 	for _, key := range strings.Split(configMap.Annotations[ours], ",") {
-		delete(data, key)
+		delete(configMap.Data, key)
 	}
-	maps.Copy(data, settings)
-	configMap.Data = data
 	metav1.SetMetaDataAnnotation(&configMap.ObjectMeta, ours, strings.Join(slices.Sorted(maps.Keys(settings)), ","))
-	if missing {
-		_, err = configMaps.Create(ctx, configMap, metav1.CreateOptions{})
-	} else {
-		_, err = configMaps.Update(ctx, configMap, metav1.UpdateOptions{})
+	if configMap.Data == nil {
+		configMap.Data = map[string]string{}
 	}
+	maps.Copy(configMap.Data, settings)
+	_, err = configMaps.Update(ctx, configMap, metav1.UpdateOptions{})
 	return err
 }
