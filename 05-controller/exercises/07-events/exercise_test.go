@@ -33,67 +33,79 @@ var grader = grade.Exercise[answer]{
 		{Name: "records each sync", Answer: answers.RecordsEachSync, Says: "nothing differs"},
 		{Name: "records before the write", Answer: answers.RecordsBeforeTheWrite, Says: "no Event, after a conflict"},
 		{Name: "records each retry", Answer: answers.RecordsEachRetry, Says: "expected  no Event"},
-		{Name: "records once for ever", Answer: answers.RecordsOnceForEver, Says: "the same mistake again, after a success"},
+		{Name: "records once for ever", Answer: answers.RecordsOnceForEver, Says: "the mistake again, after a write"},
 		{Name: "has one memory for all", Answer: answers.HasOneMemoryForAll, Says: "the same mistake in another ConfigMap"},
 		{Name: "has one memory for a name", Answer: answers.HasOneMemoryForAName, Says: "the same mistake in another namespace"},
+		{Name: "remembers all messages", Answer: answers.RemembersAllMessages, Says: "the first mistake again, after another one"},
+		{Name: "asserts the error's type", Answer: answers.AssertsTheErrorsType, Says: "Warning Invalid, after a mistake"},
+		{Name: "remembers in a package variable", Answer: answers.RemembersInAPackageVariable, Says: "of a second NewSync"},
+		{Name: "does not say the mistake", Answer: answers.DoesNotSayTheMistake, Says: "the message of the Event has the error's text"},
+		{Name: "has a context of its own", Answer: answers.HasAContextOfItsOwn, Says: "ensure gets the ctx of sync"},
 	},
 	Grade: func(t *grade.T, newSync answer) {
 		name := fmt.Sprintf("orders-%d", t.Rand.IntN(1000))
 		orders, billing := newConfigMap("databases", name), newConfigMap("databases", name+"-billing")
 		elsewhere := newConfigMap("shop", name)
-		wrong, worse := invalid(fmt.Sprint("mistake ", t.Rand.IntN(1000))), invalid(fmt.Sprint("mistake ", 1000+t.Rand.IntN(1000)))
+		first, second := t.Rand.IntN(1000), 1000+t.Rand.IntN(1000)
+		wrong := fmt.Errorf("ensuring the Service: %w", invalid(fmt.Sprint("mistake ", first)))
+		worse := invalid(fmt.Sprint("mistake ", second))
 		conflict := apierrors.NewConflict(corev1.Resource("services"), name, errors.New("it has changed"))
+		bad := apierrors.NewBadRequest("the request cannot be read")
 		down := fmt.Errorf("the server is down: %d", t.Rand.IntN(1000))
+		unchanged := t.Unchanged(orders, billing, elsewhere)
 
-		var s script
-		recorder := &recorder{}
-		sync := newSync(recorder, func(context.Context, *corev1.ConfigMap) (bool, error) { return s.wrote, s.err })
-		for _, s = range []script{
-			{"a write", orders, true, nil, "Normal Updated"},
-			{"a conflict", orders, false, conflict, ""},
-			{"another error", orders, false, down, ""},
-			{"a write after that", orders, true, nil, "Normal Updated"},
-			{"a sync in which nothing differs", orders, false, nil, ""},
-			{"one more such sync", orders, false, nil, ""},
-			{"a mistake", orders, false, wrong, "Warning Invalid"},
-			{"the same mistake at the next sync", orders, false, wrong, ""},
-			{"a conflict meanwhile", orders, false, conflict, ""},
-			{"the same mistake after the conflict", orders, false, wrong, ""},
-			{"the same mistake in another ConfigMap", billing, false, wrong, "Warning Invalid"},
-			{"the same mistake in another namespace", elsewhere, false, wrong, "Warning Invalid"},
-			{"the mistake in the first one, still", orders, false, wrong, ""},
-			{"another mistake", orders, false, worse, "Warning Invalid"},
-			{"a success", orders, false, nil, ""},
-			{"the same mistake again, after a success", orders, false, worse, "Warning Invalid"},
-		} {
-			t.Doing("sync is called: %s", s.what)
-			recorder.events, recorder.about = nil, nil
-			err := sync(t.Context(), s.configMap)
-			got := strings.Join(recorder.events, ", ")
-			if want := s.event; want != got {
-				if want == "" {
-					want = "no Event"
+		// The second NewSync has the same ConfigMaps and mistakes, and knows nothing of the first.
+		for _, of := range []string{"", " of a second NewSync"} {
+			var s script
+			recorder := &recorder{}
+			ctx := context.WithValue(t.Context(), contextKey{}, of)
+			sync := newSync(recorder, func(got context.Context, configMap *corev1.ConfigMap) (bool, error) {
+				if got.Value(contextKey{}) != of || got.Err() != nil {
+					t.Reject("ensure gets the ctx of sync", "it gets another one, or one that has ended", "the first argument of ensure")
 				}
-				if got == "" {
-					got = "none"
+				if configMap.UID != s.configMap.UID {
+					t.Reject("ensure gets the ConfigMap of sync", "it gets another one", "the second argument of ensure")
 				}
-				t.Reject(fmt.Sprintf("%s, after %s", want, s.what), "recorded: "+got,
-					"the table of the task, and what you remember of each ConfigMap")
+				return s.wrote, s.err
+			})
+			if sync == nil {
+				t.Reject("NewSync returns a function"+of, "it returns nil", "each call of NewSync returns a new one")
 			}
-			if about, err := apimeta.Accessor(recorder.about); err == nil && about.GetUID() != s.configMap.UID {
-				t.Reject("the Event is about ConfigMap "+s.configMap.Name, "it is about "+about.GetName(), "EventRecorder.Event")
-			}
-			if apierrors.IsInvalid(s.err) || s.err == nil {
-				if err != nil {
-					t.Reject("sync returns nil after "+s.what, fmt.Sprintf("it returns: %v", err), "would a retry help?")
-				}
-			} else if !errors.Is(err, s.err) {
-				t.Reject("sync returns the error after "+s.what, fmt.Sprintf("it returns: %v", err),
-					"what does the queue need to try again?")
+			for _, s = range []script{
+				{"a write", orders, true, nil, "Normal Updated"},
+				{"a conflict", orders, false, conflict, ""},
+				{"a conflict after a first write", orders, true, conflict, ""},
+				{"another error", orders, false, down, ""},
+				{"one more error, which is not Invalid", orders, false, bad, ""},
+				{"a write after that", orders, true, nil, "Normal Updated"},
+				{"a sync in which nothing differs", orders, false, nil, ""},
+				{"one more such sync", orders, false, nil, ""},
+				{"a mistake", orders, false, wrong, "Warning Invalid"},
+				{"a write after the mistake", orders, true, nil, "Normal Updated"},
+				{"the mistake again, after a write", orders, false, wrong, "Warning Invalid"},
+				{"the same mistake at the next sync", orders, false, wrong, ""},
+				{"a conflict meanwhile", orders, false, conflict, ""},
+				{"the same mistake after the conflict", orders, false, wrong, ""},
+				{"the same mistake in another ConfigMap", billing, false, wrong, "Warning Invalid"},
+				{"the same mistake in another namespace", elsewhere, false, wrong, "Warning Invalid"},
+				{"the mistake in the first one, still", orders, false, wrong, ""},
+				{"another mistake", orders, false, worse, "Warning Invalid"},
+				{"the first mistake again, after another one", orders, false, wrong, "Warning Invalid"},
+				{"a success", orders, false, nil, ""},
+				{"the same mistake again, after a success", orders, false, wrong, "Warning Invalid"},
+			} {
+				s.what += of
+				t.Doing("sync is called: %s", s.what)
+				recorder.events, recorder.about = nil, nil
+				s.check(t, recorder, sync(ctx, s.configMap))
+				unchanged()
 			}
 		}
 	},
 }
+
+// contextKey is the key of a value in the context that sync is given.
+type contextKey struct{}
 
 // script is one sync: what ensure returns, and which Event must be recorded.
 type script struct {
@@ -102,6 +114,36 @@ type script struct {
 	wrote     bool
 	err       error
 	event     string
+}
+
+// check compares what sync has recorded and returned with what it should.
+func (s script) check(t *grade.T, recorder *recorder, err error) {
+	got := strings.Join(recorder.events, ", ")
+	if want := s.event; want != got {
+		if want == "" {
+			want = "no Event"
+		}
+		if got == "" {
+			got = "none"
+		}
+		t.Reject(fmt.Sprintf("%s, after %s", want, s.what), "recorded: "+got, "the table of the task, and what you remember of each ConfigMap")
+	}
+	if about, err := apimeta.Accessor(recorder.about); err == nil && about.GetUID() != s.configMap.UID {
+		t.Reject("the Event is about ConfigMap "+s.configMap.Name, "it is about "+about.GetName(), "EventRecorder.Event")
+	}
+	if s.event != "" && recorder.message == "" {
+		t.Reject("the Event has a message, after "+s.what, "it has none", "EventRecorder.Event")
+	}
+	if apierrors.IsInvalid(s.err) && s.event != "" && !strings.Contains(recorder.message, s.err.Error()) {
+		t.Reject("the message of the Event has the error's text, after "+s.what, "it says: "+recorder.message, "EventRecorder.Event")
+	}
+	if apierrors.IsInvalid(s.err) || s.err == nil {
+		if err != nil {
+			t.Reject("sync returns nil after "+s.what, fmt.Sprintf("it returns: %v", err), "would a retry help?")
+		}
+	} else if !errors.Is(err, s.err) {
+		t.Reject("sync returns the error after "+s.what, fmt.Sprintf("it returns: %v", err), "what does the queue need to try again?")
+	}
 }
 
 func newConfigMap(namespace, name string) *corev1.ConfigMap {
@@ -116,21 +158,22 @@ func invalid(mistake string) error {
 
 // recorder keeps the type and reason of each Event, and what the last one is about.
 type recorder struct {
-	events []string
-	about  runtime.Object
+	events  []string
+	about   runtime.Object
+	message string
 }
 
-func (r *recorder) Event(object runtime.Object, eventType, reason, _ string) {
+func (r *recorder) Event(object runtime.Object, eventType, reason, message string) {
 	r.events = append(r.events, eventType+" "+reason)
-	r.about = object
+	r.about, r.message = object, message
 }
 
-func (r *recorder) Eventf(object runtime.Object, eventType, reason, _ string, _ ...any) {
-	r.Event(object, eventType, reason, "")
+func (r *recorder) Eventf(object runtime.Object, eventType, reason, format string, args ...any) {
+	r.Event(object, eventType, reason, fmt.Sprintf(format, args...))
 }
 
-func (r *recorder) AnnotatedEventf(object runtime.Object, _ map[string]string, eventType, reason, _ string, _ ...any) {
-	r.Event(object, eventType, reason, "")
+func (r *recorder) AnnotatedEventf(object runtime.Object, _ map[string]string, eventType, reason, format string, args ...any) {
+	r.Eventf(object, eventType, reason, format, args...)
 }
 
 func TestExercise(t *testing.T) { grader.Test(t) }

@@ -5,6 +5,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
 )
 
@@ -98,9 +101,87 @@ func HasOneMemoryForAll(recorder record.EventRecorder, ensure ensureFunc) syncFu
 	return newSync(recorder, ensure, func(*corev1.ConfigMap) string { return "" })
 }
 
+// RemembersAllMessages does not record a problem again that comes back after another one.
+func RemembersAllMessages(recorder record.EventRecorder, ensure ensureFunc) syncFunc {
+	reported := map[types.UID]map[string]bool{}
+	return func(ctx context.Context, configMap *corev1.ConfigMap) error {
+		wrote, err := ensure(ctx, configMap)
+		if apierrors.IsInvalid(err) {
+			if reported[configMap.UID] == nil {
+				reported[configMap.UID] = map[string]bool{}
+			}
+			if !reported[configMap.UID][err.Error()] {
+				reported[configMap.UID][err.Error()] = true
+				recordProblem(recorder, configMap, err)
+			}
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		delete(reported, configMap.UID)
+		if wrote {
+			recordUpdate(recorder, configMap)
+		}
+		return nil
+	}
+}
+
+// AssertsTheErrorsType does not recognize an error in which the server's error is wrapped.
+func AssertsTheErrorsType(recorder record.EventRecorder, ensure ensureFunc) syncFunc {
+	reported := memory{}
+	return func(ctx context.Context, configMap *corev1.ConfigMap) error {
+		wrote, err := ensure(ctx, configMap)
+		if status, ok := err.(*apierrors.StatusError); ok && status.ErrStatus.Reason == metav1.StatusReasonInvalid {
+			reported.once(recorder, string(configMap.UID), configMap, err)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		delete(reported, string(configMap.UID))
+		if wrote {
+			recordUpdate(recorder, configMap)
+		}
+		return nil
+	}
+}
+
+// everReported is shared by all that NewSync returns.
+var everReported = memory{}
+
+// RemembersInAPackageVariable has one memory for the whole program.
+func RemembersInAPackageVariable(recorder record.EventRecorder, ensure ensureFunc) syncFunc {
+	return newSyncWith(everReported, recorder, ensure, func(configMap *corev1.ConfigMap) string { return string(configMap.UID) })
+}
+
+// DoesNotSayTheMistake lets the user guess.
+func DoesNotSayTheMistake(recorder record.EventRecorder, ensure ensureFunc) syncFunc {
+	return NewSync(silent{recorder}, ensure)
+}
+
+// silent says the same in each Event.
+type silent struct{ record.EventRecorder }
+
+func (s silent) Event(object runtime.Object, eventType, reason, _ string) {
+	s.EventRecorder.Event(object, eventType, reason, "sync of a ConfigMap")
+}
+
+// HasAContextOfItsOwn does not end with its caller's.
+func HasAContextOfItsOwn(recorder record.EventRecorder, ensure ensureFunc) syncFunc {
+	return NewSync(recorder, func(_ context.Context, configMap *corev1.ConfigMap) (bool, error) {
+		return ensure(context.Background(), configMap)
+	})
+}
+
 // newSync is NewSync with another key for what it has reported.
 func newSync(recorder record.EventRecorder, ensure ensureFunc, keyOf func(*corev1.ConfigMap) string) syncFunc {
-	reported := memory{}
+	return newSyncWith(memory{}, recorder, ensure, keyOf)
+}
+
+func newSyncWith(
+	reported memory, recorder record.EventRecorder, ensure ensureFunc, keyOf func(*corev1.ConfigMap) string,
+) syncFunc {
 	return func(ctx context.Context, configMap *corev1.ConfigMap) error {
 		wrote, err := ensure(ctx, configMap)
 		if apierrors.IsInvalid(err) {

@@ -39,7 +39,7 @@ func (r *reporter) problem(configMap *corev1.ConfigMap, text string) {
 		return
 	}
 	r.problems[key] = text
-	r.recorder.Eventf(configMap, corev1.EventTypeWarning, "Invalid", "the ConfigMap is not valid: %s", text)
+	r.recorder.Event(configMap, corev1.EventTypeWarning, "Invalid", text)
 }
 
 func (r *reporter) success(configMap *corev1.ConfigMap, wrote bool) {
