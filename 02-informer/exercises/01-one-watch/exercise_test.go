@@ -30,8 +30,18 @@ var grader = grade.Exercise[answer]{
 		{Name: "does not wait for the handlers", Answer: answers.DoesNotWaitForTheHandlers,
 			Says: "Run had returned, but a handler was still running"},
 		{Name: "starts before the informer exists", Answer: answers.StartsBeforeTheInformerExists, Says: "no watch"},
+		{Name: "starts a goroutine for each call", Answer: answers.StartsAGoroutineForEachCall, Says: "at the same time"},
+		{Name: "sleeps", Answer: answers.Sleeps, Says: "Run had returned, but a handler was still running"},
+		{Name: "waits for the informers only", Answer: answers.WaitsForTheInformersOnly, Says: "without any handler"},
 	},
-	Grade: func(t *grade.T, run answer) { t.Bubble(func(t *grade.T) { gradeRun(t, run) }) },
+	Grade: func(t *grade.T, run answer) {
+		t.Bubble(func(t *grade.T) {
+			for range 2 { // with another server and other handlers
+				gradeRun(t, run)
+			}
+			gradeWithoutHandlers(t, run)
+		})
+	},
 }
 
 func gradeRun(t *grade.T, run answer) {
@@ -40,7 +50,7 @@ func gradeRun(t *grade.T, run answer) {
 	for i := range pods {
 		server.Create(newPod(i))
 	}
-	var slow slowHandler
+	slow := slowHandler{takes: 2*time.Minute + time.Duration(t.Rand.Int64N(int64(3*time.Minute)))}
 	quick := make([]quickHandler, 1+t.Rand.IntN(3))
 	handlers := []cache.ResourceEventHandler{&slow}
 	for i := range quick {
@@ -69,35 +79,68 @@ func gradeRun(t *grade.T, run answer) {
 	}
 	// No time has passed: the slow handler is busy with its first pod.
 	for i := range quick {
-		if called := quick[i].calls.Load(); called != int64(pods) {
+		if called := quick[i].added.Load(); called != int64(pods) {
 			t.Reject(fmt.Sprintf("while handler 1 is busy with its first pod, handler %d is called for all %d pods", i+2, pods),
 				fmt.Sprintf("it was called for %s of them", count(called)),
 				"AddEventHandler: how many handlers does an informer accept?")
 		}
 	}
-	time.Sleep(time.Minute)
+	time.Sleep(time.Duration(pods)*slow.takes + time.Minute)
+	changed := newPod(0)
+	changed.Labels = map[string]string{"tier": "front"}
+	server.Update(changed)
+	server.Delete(newPod(1))
 	server.Create(newPod(pods))
 	synctest.Wait()
 	for i := range quick {
-		if called := quick[i].calls.Load(); called != int64(pods)+1 {
-			t.Reject(fmt.Sprintf("handler %d is called for a pod that is created later", i+2), "it was not called", "Run's documentation")
+		q := &quick[i]
+		for what, called := range map[string]bool{
+			"created later": q.added.Load() == int64(pods)+1, "changed": q.updated.Load() == 1, "deleted": q.deleted.Load() == 1,
+		} {
+			if !called {
+				t.Reject(fmt.Sprintf("handler %d is called once for a pod that is %s", i+2, what), "it was not", "Run's documentation")
+			}
 		}
 	}
 
 	cancel() // while the slow handler runs
 	select {
 	case <-returned:
-	case <-time.After(time.Hour):
-		t.Reject("Run returns after ctx has ended", "it had not returned an hour later",
+	case <-time.After(slow.takes + time.Hour):
+		t.Reject("Run returns after ctx has ended", "it had not returned an hour after the last call of a handler",
 			"the calls in Run that wait: does each end with ctx?")
 	}
-	if slow.running.Load() {
+	if slow.overlapped.Load() {
+		t.Reject("a handler gets one event after the other", "handler 1 was called for two pods at the same time",
+			"an informer calls each handler in one goroutine: leave that to it")
+	}
+	if slow.running.Load() > 0 {
 		t.Reject("Run returns when no handler runs any more", "Run had returned, but a handler was still running",
 			"the factory's Shutdown")
 	}
 	if called := slow.calls.Load(); called != int64(pods)+1 {
 		t.Reject(fmt.Sprintf("handler 1 is called for all %d pods", pods+1), fmt.Sprintf("it was called for %s of them", count(called)),
 			"AddEventHandler")
+	}
+}
+
+// gradeWithoutHandlers calls Run as a program does in which every handler is switched off.
+func gradeWithoutHandlers(t *grade.T, run answer) {
+	const expected = "without any handler, too, Run returns after ctx has ended"
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	returned := make(chan error, 1)
+	go func() { returned <- run(ctx, kubernetes.NewForConfigOrDie(fakeserver.Start(t).Config())) }()
+	select {
+	case <-returned:
+		t.Reject(expected, "it returned before ctx had ended", "a factory without informers has nothing to wait for: what does ctx have?")
+	case <-time.After(time.Hour):
+	}
+	cancel()
+	select {
+	case <-returned:
+	case <-time.After(time.Hour):
+		t.Reject(expected, "it had not returned an hour later", "the calls in Run that wait: does each end with ctx?")
 	}
 }
 
@@ -109,28 +152,30 @@ func count(n int64) string {
 }
 
 func newPod(number int) *corev1.Pod {
-	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: fmt.Sprintf("web-%d", number)}}
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: fmt.Sprintf("shop-%d", number%2), Name: fmt.Sprintf("web-%d", number)}}
 }
 
-// quickHandler counts the pods.
-type quickHandler struct {
-	cache.ResourceEventHandlerFuncs
-	calls atomic.Int64
-}
+// quickHandler counts its calls.
+type quickHandler struct{ added, updated, deleted atomic.Int64 }
 
-func (h *quickHandler) OnAdd(any, bool) { h.calls.Add(1) }
+func (h *quickHandler) OnAdd(any, bool)   { h.added.Add(1) }
+func (h *quickHandler) OnUpdate(any, any) { h.updated.Add(1) }
+func (h *quickHandler) OnDelete(any)      { h.deleted.Add(1) }
 
-// slowHandler takes a second for each pod.
+// slowHandler takes its time for each new pod.
 type slowHandler struct {
 	cache.ResourceEventHandlerFuncs
-	calls   atomic.Int64
-	running atomic.Bool
+	takes          time.Duration
+	calls, running atomic.Int64
+	overlapped     atomic.Bool // a call began before another one had ended
 }
 
 func (h *slowHandler) OnAdd(any, bool) {
-	h.running.Store(true)
-	defer h.running.Store(false)
-	time.Sleep(time.Second)
+	if h.running.Add(1) > 1 {
+		h.overlapped.Store(true)
+	}
+	defer h.running.Add(-1)
+	time.Sleep(h.takes)
 	h.calls.Add(1)
 }
 

@@ -3,85 +3,146 @@ package exercise_test
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
+	"net/http"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/client-go/tools/cache"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	exercise "example.com/client-go-workbook/02-informer/exercises/02-own-sync"
 	answers "example.com/client-go-workbook/02-informer/exercises/answers/02-own-sync"
+	"example.com/client-go-workbook/02-informer/exercises/internal/podinformer"
 	"example.com/client-go-workbook/internal/exercise/fakeserver"
 	"example.com/client-go-workbook/internal/exercise/grade"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
-type answer = func(context.Context, cache.TypedSharedIndexInformer[*corev1.Pod], func(*corev1.Pod)) error
+type answer = func(context.Context, podinformer.Informer, func(*corev1.Pod)) error
 
 var grader = grade.Exercise[answer]{
 	Learner:  exercise.Load,
 	Accepted: []answer{answers.Load, answers.Polls},
 	Rejected: []grade.Rejected[answer]{
 		{Name: "waits for the informer", Answer: answers.WaitsForTheInformer, Says: "when Load returned"},
-		{Name: "sleeps", Answer: answers.Sleeps, Says: "1 of them when Load returned"},
+		{Name: "sleeps", Answer: answers.Sleeps, Says: "0 of them when Load returned"},
 		{Name: "ignores that ctx has ended", Answer: answers.IgnoresThatCtxHasEnded, Says: "Load returned nil"},
+		{Name: "counts the pods of the store", Answer: answers.CountsThePodsOfTheStore, Says: "0 of them when Load returned"},
+		{Name: "starts goroutines", Answer: answers.StartsGoroutines, Says: "0 of them when Load returned"},
+		{Name: "waits for its handler without ctx", Answer: answers.WaitsForItsHandlerWithoutCtx, Says: "while remember was running"},
 	},
-	Grade: func(t *grade.T, load answer) { t.Bubble(func(t *grade.T) { gradeLoad(t, load) }) },
+	Grade: func(t *grade.T, load answer) {
+		t.Bubble(func(t *grade.T) {
+			gradeLoad(t, load, 5*time.Minute+time.Duration(t.Rand.Int64N(int64(10*time.Minute))))
+			gradeLoad(t, load, 0)
+			gradeErrors(t, load)
+		})
+	},
 }
 
-func gradeLoad(t *grade.T, load answer) {
+// gradeLoad calls Load before the first list has come, or, if it is not late, after that.
+func gradeLoad(t *grade.T, load answer, late time.Duration) {
 	server := fakeserver.Start(t)
 	pods := 3 + t.Rand.IntN(6)
 	for i := range pods {
 		server.Create(newPod(i))
 	}
-	informer := newInformer(server)
+	var first sync.Once
+	config := testkit.Intercept(server.Config(), func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
+		first.Do(func() { time.Sleep(late) })
+		return next.RoundTrip(request)
+	})
+	informer := podinformer.New(typedcorev1.NewForConfigOrDie(config).RESTClient(), 0)
 	go informer.RunWithContext(t.Context())
+	synctest.Wait() // without a late list, the informer has synced
 
-	var remembered atomic.Int64
-	remember := func(*corev1.Pod) { remembered.Add(1) }
-	if err := call(t, t.Context(), load, informer, remember); err != nil {
+	m := newMemory(t)
+	if err := call(t, t.Context(), load, informer, m, 12*time.Hour, "Load returns when the first list is remembered"); err != nil {
 		t.Reject("Load returns nil when the first list is remembered", "it returned: "+err.Error(), "the error's words")
 	}
-	if seen := remembered.Load(); seen != int64(pods) {
+	if seen := m.size(t); seen != pods {
 		t.Reject(fmt.Sprintf("all %d pods of the first list are remembered when Load returns", pods),
 			fmt.Sprintf("%d of them when Load returned", seen), "chapter 2, Who has synced? What does adding a handler return?")
 	}
 	server.Create(newPod(pods))
-	time.Sleep(time.Minute)
-	if seen := remembered.Load(); seen != int64(pods)+1 {
+	time.Sleep(m.takes + time.Minute)
+	if m.size(t) != pods+1 {
 		t.Reject("remember is called for a pod that is created later", "it was not called", "the handler must stay")
-	}
-
-	// This informer never has a first list: it does not run.
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	if err := call(t, ctx, load, newInformer(server), remember); err == nil {
-		t.Reject("an error, because ctx ended before the first list came", "Load returned nil", "what WaitFor returns")
 	}
 }
 
-// call returns what load returns.
+// gradeErrors lets ctx end while Load waits, and gives Load an informer that accepts no handler.
+func gradeErrors(t *grade.T, load answer) {
+	server := fakeserver.Start(t)
+	server.Create(newPod(0))
+	client := server.Core().RESTClient()
+	running := podinformer.New(client, 0)
+	go running.RunWithContext(t.Context())
+	synctest.Wait()
+	for when, informer := range map[string]podinformer.Informer{
+		"before the first list came": podinformer.New(client, 0), // never runs
+		"while remember was running": running,
+	} {
+		m := newMemory(t)
+		ctx, cancel := context.WithTimeout(t.Context(), m.takes/2)
+		err := call(t, ctx, load, informer, m, m.takes/2+time.Minute, "Load returns at once, because ctx ended "+when)
+		cancel()
+		if err == nil {
+			t.Reject("an error, because ctx ended "+when, "Load returned nil", "what WaitFor returns")
+		}
+	}
+	podinformer.RejectWithoutError(t, client, "Load", func(informer podinformer.Informer) error {
+		return load(t.Context(), informer, newMemory(t).remember)
+	})
+}
+
+// call returns what Load returns within this time.
 func call(
-	t *grade.T, ctx context.Context, load answer, informer cache.TypedSharedIndexInformer[*corev1.Pod], remember func(*corev1.Pod),
+	t *grade.T, ctx context.Context, load answer, informer podinformer.Informer, m *memory, within time.Duration, expected string,
 ) error {
 	returned := make(chan error, 1)
-	go func() { returned <- load(ctx, informer, remember) }()
+	go func() { returned <- load(ctx, informer, m.remember) }()
 	select {
 	case err := <-returned:
 		return err
-	case <-time.After(time.Hour):
-		t.Reject("Load returns", "it had not returned an hour later", "what does Load wait for, and what ends that?")
+	case <-time.After(within):
+		t.Reject(expected, "it still waits", "what does Load wait for, and what ends that?")
 		return nil
 	}
 }
 
-func newInformer(server *fakeserver.Server) cache.TypedSharedIndexInformer[*corev1.Pod] {
-	pods := cache.NewListWatchFromClient(server.Core().RESTClient(), "pods", metav1.NamespaceAll, fields.Everything())
-	informer := cache.NewSharedIndexInformer(pods, &corev1.Pod{}, 0, nil)
-	return cache.NewTypedSharedIndexInformer[*corev1.Pod](fakeserver.SlowInformer{SharedIndexInformer: informer})
+// memory is slow.
+type memory struct {
+	takes time.Duration
+	mu    sync.Mutex
+	pods  map[string]int // how often remember has returned for each
+}
+
+func newMemory(t *grade.T) *memory {
+	return &memory{takes: 2*time.Minute + time.Duration(t.Rand.Int64N(int64(3*time.Minute))), pods: map[string]int{}}
+}
+
+func (m *memory) remember(pod *corev1.Pod) {
+	time.Sleep(m.takes)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.pods[pod.Name]++
+}
+
+// size returns how many pods are remembered: each once.
+func (m *memory) size(t *grade.T) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for name, times := range m.pods {
+		if times > 1 {
+			t.Reject("remember is called once for each pod", fmt.Sprintf("%d times for %s", times, name),
+				"a new handler gets the pods of the store, too: who else calls remember?")
+		}
+	}
+	return len(m.pods)
 }
 
 func newPod(number int) *corev1.Pod {

@@ -3,6 +3,7 @@ package exercise
 import (
 	"context"
 	"sync"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
@@ -70,5 +71,47 @@ func StartsBeforeTheInformerExists(ctx context.Context, clientset kubernetes.Int
 		}
 	}
 	<-ctx.Done()
+	return nil
+}
+
+// StartsAGoroutineForEachCall delays no handler, but calls one several times at once, and in any order.
+func StartsAGoroutineForEachCall(ctx context.Context, clientset kubernetes.Interface, handlers ...cache.ResourceEventHandler) error {
+	var calls sync.WaitGroup
+	defer calls.Wait()
+	return Run(ctx, clientset, cache.ResourceEventHandlerDetailedFuncs{
+		AddFunc: func(object any, isInInitialList bool) {
+			for _, handler := range handlers {
+				calls.Go(func() { handler.OnAdd(object, isInInitialList) })
+			}
+		},
+		UpdateFunc: func(old, object any) {
+			for _, handler := range handlers {
+				calls.Go(func() { handler.OnUpdate(old, object) })
+			}
+		},
+		DeleteFunc: func(object any) {
+			for _, handler := range handlers {
+				calls.Go(func() { handler.OnDelete(object) })
+			}
+		},
+	})
+}
+
+// Sleeps hopes that each handler has ended ten seconds later.
+func Sleeps(ctx context.Context, clientset kubernetes.Interface, handlers ...cache.ResourceEventHandler) error {
+	defer time.Sleep(10 * time.Second)
+	return DoesNotWaitForTheHandlers(ctx, clientset, handlers...)
+}
+
+// WaitsForTheInformersOnly does not wait for ctx itself. Without handlers it has no informer, and returns at once.
+func WaitsForTheInformersOnly(ctx context.Context, clientset kubernetes.Interface, handlers ...cache.ResourceEventHandler) error {
+	factory := informers.NewSharedInformerFactory(clientset, 0)
+	for _, handler := range handlers {
+		if _, err := factory.Core().V1().Pods().Informer().AddEventHandler(handler); err != nil {
+			return err
+		}
+	}
+	factory.StartWithContext(ctx)
+	factory.Shutdown()
 	return nil
 }

@@ -21,7 +21,7 @@ func Run(ctx context.Context, clientset kubernetes.Interface, handlers ...cache.
 	}
 	// After the informer exists: an informer that is created later is not started.
 	factory.StartWithContext(ctx)
+	defer factory.Shutdown() // waits until the informer and its handlers have ended
 	<-ctx.Done()
-	factory.Shutdown()
 	return nil
 }

@@ -2,6 +2,7 @@ package exercise
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -42,4 +43,40 @@ func Sleeps(ctx context.Context, pods cache.TypedSharedIndexInformer[*corev1.Pod
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// CountsThePodsOfTheStore waits until it has as many pods as the store. Before the first list has come, that is none.
+func CountsThePodsOfTheStore(ctx context.Context, pods cache.TypedSharedIndexInformer[*corev1.Pod], remember func(*corev1.Pod)) error {
+	var remembered atomic.Int64
+	_, err := pods.AddTypedEventHandler(cache.TypedResourceEventHandlerFuncs[*corev1.Pod]{
+		AddFunc: func(pod *corev1.Pod) {
+			remember(pod)
+			remembered.Add(1)
+		},
+	})
+	if err != nil {
+		return err
+	}
+	if !cache.WaitForCacheSync(ctx.Done(), func() bool { return int(remembered.Load()) == len(pods.GetStore().ListKeys()) }) {
+		return ctx.Err()
+	}
+	return nil
+}
+
+// StartsGoroutines has a quick handler: it does not wait for remember, and so nobody does.
+func StartsGoroutines(ctx context.Context, pods cache.TypedSharedIndexInformer[*corev1.Pod], remember func(*corev1.Pod)) error {
+	return Load(ctx, pods, func(pod *corev1.Pod) { go remember(pod) })
+}
+
+// WaitsForItsHandlerWithoutCtx waits for the informer until ctx ends, and for its own handler however long that takes.
+func WaitsForItsHandlerWithoutCtx(ctx context.Context, pods cache.TypedSharedIndexInformer[*corev1.Pod], remember func(*corev1.Pod)) error {
+	registration, err := pods.AddTypedEventHandler(cache.TypedResourceEventHandlerFuncs[*corev1.Pod]{AddFunc: remember})
+	if err != nil {
+		return err
+	}
+	if !cache.WaitFor(ctx, "", pods.HasSyncedChecker()) {
+		return context.Cause(ctx)
+	}
+	<-registration.HasSyncedChecker().Done()
+	return nil
 }

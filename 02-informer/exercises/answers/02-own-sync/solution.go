@@ -3,6 +3,7 @@ package exercise
 
 import (
 	"context"
+	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/cache"
@@ -18,7 +19,7 @@ func Load(ctx context.Context, pods cache.TypedSharedIndexInformer[*corev1.Pod],
 	// Not pods.HasSyncedChecker: that is done when the store is full. Then the handler's buffer is full, too, and the
 	// handler has perhaps not been called at all.
 	if !cache.WaitFor(ctx, "", registration.HasSyncedChecker()) {
-		return context.Cause(ctx)
+		return fmt.Errorf("the first list of pods is not remembered: %w", context.Cause(ctx))
 	}
 	return nil
 }
