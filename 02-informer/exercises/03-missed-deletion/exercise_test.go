@@ -3,23 +3,24 @@ package exercise_test
 import (
 	"fmt"
 	"io"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/tools/cache"
 
 	exercise "example.com/client-go-workbook/02-informer/exercises/03-missed-deletion"
 	answers "example.com/client-go-workbook/02-informer/exercises/answers/03-missed-deletion"
+	"example.com/client-go-workbook/02-informer/exercises/internal/podinformer"
 	"example.com/client-go-workbook/internal/exercise/fakeserver"
 	"example.com/client-go-workbook/internal/exercise/grade"
 	"example.com/client-go-workbook/internal/test/testkit"
 )
 
-type answer = func(cache.TypedSharedIndexInformer[*corev1.Pod], io.Writer) error
+type answer = func(podinformer.Informer, io.Writer) error
 
 var grader = grade.Exercise[answer]{
 	Learner:  exercise.PrintDeletions,
@@ -29,64 +30,107 @@ var grader = grade.Exercise[answer]{
 		{Name: "skips what is not a pod", Answer: answers.SkipsWhatIsNotAPod, Says: "no line"},
 		{Name: "expects a pointer to the tombstone", Answer: answers.ExpectsAPointerToTheTombstone, Says: "no line"},
 		{Name: "prints the phase from before the gap", Answer: answers.PrintsThePhaseFromBeforeTheGap, Says: "phase unknown\""},
+		{Name: "prints when the phase changes", Answer: answers.PrintsWhenThePhaseChanges, Says: "0 deletions"},
+		{Name: "asks the tombstone for the name", Answer: answers.AsksTheTombstoneForTheName, Says: "(mistakes.go:"},
+		{Name: "ignores the error", Answer: answers.IgnoresTheError, Says: "PrintDeletions returned nil"},
 	},
 	Grade: func(t *grade.T, printDeletions answer) {
-		t.Bubble(func(t *grade.T) { gradeDeletions(t, printDeletions) })
+		t.Bubble(func(t *grade.T) {
+			for range 2 { // with another informer
+				gradeDeletions(t, printDeletions)
+			}
+		})
 	},
 }
 
 func gradeDeletions(t *grade.T, printDeletions answer) {
 	server := fakeserver.Start(t)
-	last := []corev1.PodPhase{corev1.PodSucceeded, corev1.PodFailed}[t.Rand.IntN(2)]
+	namespace := fmt.Sprintf("shop-%d", t.Rand.IntN(100))
+	phases := []corev1.PodPhase{corev1.PodPending, corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed}
+	t.Rand.Shuffle(len(phases), func(i, j int) { phases[i], phases[j] = phases[j], phases[i] })
 	number := t.Rand.IntN(100)
-	stays, seen, missed := newPod("stays", number), newPod("seen", number+1), newPod("missed", number+2)
-	for _, pod := range []*corev1.Pod{stays, seen, missed} {
-		server.Create(pod)
+	stays, missed, elsewhere := newPod(namespace, "stays", number), newPod(namespace, "missed", number), newPod("other", "missed", number)
+	server.Create(stays)
+	server.Create(missed)
+	server.Create(elsewhere)
+	c := checker{}
+	// The handler is called without the informer, too.
+	var handler cache.ResourceEventHandler
+	informer := podinformer.Changed{
+		SharedIndexInformer: podinformer.New(server.Core().RESTClient(), 0),
+		Handler: func(added cache.ResourceEventHandler) cache.ResourceEventHandler {
+			handler = added
+			return added
+		},
 	}
-	pods := cache.NewListWatchFromClient(server.Core().RESTClient(), "pods", metav1.NamespaceAll, fields.Everything())
-	informer := cache.NewTypedSharedIndexInformer[*corev1.Pod](cache.NewSharedIndexInformer(pods, &corev1.Pod{}, 0, nil))
-	var printed testkit.Buffer
-	if err := printDeletions(informer, &printed); err != nil {
+	if err := printDeletions(informer.Typed(), &c.printed); err != nil {
 		t.Reject("PrintDeletions adds a handler", "it returned the error: "+err.Error(), "the error's words")
 	}
 	go informer.RunWithContext(t.Context())
 	synctest.Wait()
 
-	finish(server, seen, last)
-	synctest.Wait()
-	expectLine(t, &printed, 1, fmt.Sprintf("deleted shop/%s: %s", seen.Name, last), "AddTypedEventHandler, and its DeleteFunc")
-
+	for i, phase := range phases {
+		pod := newPod(namespace, fmt.Sprintf("seen-%d", i), number)
+		server.Create(pod)
+		pod.Status.Phase = phase
+		server.Update(pod)
+		stays.Status.Phase = phase
+		server.Update(stays)
+		synctest.Wait()
+		c.expect(t, "a pod that ends is still in the store: which function is called when it leaves?")
+		server.Delete(pod)
+		synctest.Wait()
+		c.expect(t, "AddTypedEventHandler, and its DeleteFunc", fmt.Sprintf("deleted %s/%s: %s", namespace, pod.Name, phase))
+	}
+	const look = "chapter 2, No route to the server; the fields of cache.DeletedObject"
 	server.Silence() // the informer notices it after 45 seconds
-	finish(server, missed, last)
+	for _, pod := range []*corev1.Pod{missed, elsewhere} {
+		pod.Status.Phase = phases[0]
+		server.Update(pod)
+		server.Delete(pod)
+	}
 	time.Sleep(5 * time.Minute)
-	expectLine(t, &printed, 2, fmt.Sprintf("deleted shop/%s: phase unknown", missed.Name),
-		"chapter 2, No route to the server; the fields of cache.DeletedObject")
+	c.expect(t, look, fmt.Sprintf("deleted %s/%s: phase unknown", namespace, missed.Name),
+		fmt.Sprintf("deleted other/%s: phase unknown", elsewhere.Name))
+
+	if handler != nil { // or no handler was added, and the line is missing
+		handler.OnDelete(cache.DeletedFinalStateUnknown{Key: namespace + "/never-seen"})
+	}
+	c.expect(t, look, fmt.Sprintf("deleted %s/never-seen: phase unknown", namespace))
+
+	podinformer.RejectWithoutError(t, server.Core().RESTClient(), "PrintDeletions", func(informer podinformer.Informer) error {
+		return printDeletions(informer, io.Discard)
+	})
 }
 
-// finish sets a pod's last phase and deletes the pod.
-func finish(server *fakeserver.Server, pod *corev1.Pod, last corev1.PodPhase) {
-	pod = pod.DeepCopy()
-	pod.Status.Phase = last
-	server.Update(pod)
-	server.Delete(pod)
+// checker reads what an answer prints.
+type checker struct {
+	printed testkit.Buffer
+	read    int // lines
 }
 
-// expectLine rejects the answer if it has printed other than count lines, or another last one.
-func expectLine(t *grade.T, printed *testkit.Buffer, count int, line, look string) {
-	lines := printed.Lines()
+// expect rejects the answer if it has printed other lines since the last call.
+func (c *checker) expect(t *grade.T, look string, expected ...string) {
+	seen := c.printed.Lines()[c.read:]
+	c.read += len(seen)
+	slices.Sort(expected)
+	slices.Sort(seen) // what was missed has no order
 	switch {
-	case len(lines) < count:
-		t.Reject(fmt.Sprintf("the line %q", line), "no line", look)
-	case len(lines) > count:
-		t.Reject("one line for each deletion", fmt.Sprintf("%d deletions, and %q", count, lines), look)
-	case lines[count-1] != line:
-		t.Reject(fmt.Sprintf("the line %q", line), fmt.Sprintf("%q", lines[count-1]), look)
+	case len(seen) > len(expected):
+		t.Reject("one line for each deletion", fmt.Sprintf("%d deletions, and %q", len(expected), seen), look)
+	case len(seen) < len(expected):
+		t.Reject(fmt.Sprintf("the line %q", expected[len(seen)]), "no line", look)
+	}
+	for i := range expected {
+		if seen[i] != expected[i] {
+			t.Reject(fmt.Sprintf("the line %q", expected[i]), fmt.Sprintf("%q", seen[i]), look)
+		}
 	}
 }
 
-func newPod(name string, number int) *corev1.Pod {
+func newPod(namespace, name string, number int) *corev1.Pod {
 	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: fmt.Sprintf("%s-%d", name, number)},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("%s-%d", name, number)},
 		Status:     corev1.PodStatus{Phase: corev1.PodRunning},
 	}
 }

@@ -32,21 +32,26 @@ var grader = grade.Exercise[answer]{
 			Says: "with fieldSelector, labelSelector, watch"},
 		{Name: "selects the node by a label", Answer: answers.SelectsTheNodeByALabel, Says: "the store has no pods"},
 		{Name: "selects the label by a field", Answer: answers.SelectsTheLabelByAField, Says: "metadata.labels.app"},
+		{Name: "forgets the namespace", Answer: answers.ForgetsTheNamespace, Says: "the pods of all namespaces"},
 	},
-	Grade: func(t *grade.T, newFactory answer) { t.Bubble(func(t *grade.T) { gradeFactory(t, newFactory) }) },
+	Grade: func(t *grade.T, newFactory answer) {
+		t.Bubble(func(t *grade.T) {
+			for round := range 2 { // with other arguments
+				gradeFactory(t, newFactory, 100*round+t.Rand.IntN(100))
+			}
+		})
+	},
 }
 
-func gradeFactory(t *grade.T, newFactory answer) {
+func gradeFactory(t *grade.T, newFactory answer, number int) {
 	server := fakeserver.Start(t)
-	number := t.Rand.IntN(100)
 	namespace, app, node := fmt.Sprintf("shop-%d", number), fmt.Sprintf("web-%d", number), fmt.Sprintf("node-%d", number)
 	one, two := newPod(namespace, "one", app, node), newPod(namespace, "two", app, node)
-	otherApp := newPod(namespace, "other-app", "db", node)
+	otherApp, noNode := newPod(namespace, "other-app", "db", node), newPod(namespace, "no-node", app, "")
 	for _, pod := range []*corev1.Pod{
-		one, two, otherApp,
+		one, two, otherApp, noNode,
 		newPod("other-namespace", "one", app, node),
 		newPod(namespace, "other-node", app, "node-x"),
-		newPod(namespace, "no-node", app, ""),
 	} {
 		server.Create(pod)
 	}
@@ -84,6 +89,14 @@ func gradeFactory(t *grade.T, newFactory answer) {
 	server.Update(joined)
 	synctest.Wait()
 	expectPods(t, server, informer, "after the labels of two pods have changed", one, otherApp)
+	bound := noNode.DeepCopy()
+	bound.Spec.NodeName = node
+	server.Update(bound)
+	unlabelled := otherApp.DeepCopy()
+	unlabelled.Labels = nil
+	server.Update(unlabelled)
+	synctest.Wait()
+	expectPods(t, server, informer, "after a pod has got the node, and another one has lost its label", one, bound)
 
 	server.CloseWatches() // the next watch must have the selectors, too
 	time.Sleep(time.Minute)
@@ -91,7 +104,7 @@ func gradeFactory(t *grade.T, newFactory answer) {
 	late := newPod(namespace, "late", app, node)
 	server.Create(late)
 	synctest.Wait()
-	expectPods(t, server, informer, "after the watch was opened again", one, otherApp, late)
+	expectPods(t, server, informer, "after the watch was opened again", one, bound, late)
 }
 
 func newPod(namespace, name, app, node string) *corev1.Pod {
@@ -128,6 +141,9 @@ func expectPods(t *grade.T, server *fakeserver.Server, informer cache.SharedInfo
 	}
 	look := "WithTweakListOptions; LabelSelector and FieldSelector of metav1.ListOptions"
 	if sent := server.Requests("list", "watch"); len(sent) > 0 {
+		if sent[len(sent)-1].Namespace == "" {
+			look = "the request is for the pods of all namespaces: WithNamespace"
+		}
 		for name, other := range map[string]string{"labelSelector": "fieldSelector", "fieldSelector": "labelSelector"} {
 			if query := sent[len(sent)-1].Query; query.Get(name) != "" && query.Get(other) == "" {
 				look = fmt.Sprintf("the request has a %s, but no %s: where do you set both? WithTweakListOptions keeps one function", name, other)

@@ -52,3 +52,43 @@ func onDelete(pods cache.TypedSharedIndexInformer[*corev1.Pod], deleted func(obj
 func printPod(out io.Writer, pod *corev1.Pod) {
 	fmt.Fprintf(out, "deleted %s/%s: %s\n", pod.Namespace, pod.Name, pod.Status.Phase)
 }
+
+// PrintsWhenThePhaseChanges takes a pod that has ended for one that is gone. It is still in the store, maybe for days.
+func PrintsWhenThePhaseChanges(pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Writer) error {
+	_, err := pods.AddTypedEventHandler(cache.TypedResourceEventHandlerFuncs[*corev1.Pod]{
+		UpdateFunc: func(old, pod *corev1.Pod) {
+			ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+			if ended && old.Status.Phase != pod.Status.Phase {
+				printPod(out, pod)
+			}
+		},
+		DeleteFunc: func(deleted cache.DeletedObject[*corev1.Pod]) {
+			if deleted.FinalStateUnknown != nil {
+				fmt.Fprintf(out, "deleted %s: phase unknown\n", deleted.GetObjectName())
+			} else if phase := deleted.OptionalObj.Status.Phase; phase != corev1.PodSucceeded && phase != corev1.PodFailed {
+				printPod(out, deleted.OptionalObj)
+			}
+		},
+	})
+	return err
+}
+
+// AsksTheTombstoneForTheName reads the name from the tombstone's pod, which may be missing. Its key is always there.
+func AsksTheTombstoneForTheName(pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Writer) error {
+	_, err := pods.AddTypedEventHandler(cache.TypedResourceEventHandlerFuncs[*corev1.Pod]{
+		DeleteFunc: func(deleted cache.DeletedObject[*corev1.Pod]) {
+			phase := "phase unknown"
+			if deleted.FinalStateUnknown == nil {
+				phase = string(deleted.OptionalObj.Status.Phase)
+			}
+			fmt.Fprintf(out, "deleted %s: %s\n", cache.MetaObjectToName(deleted.OptionalObj), phase)
+		},
+	})
+	return err
+}
+
+// IgnoresTheError returns nil, as if the handler had been added.
+func IgnoresTheError(pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Writer) error {
+	_ = PrintDeletions(pods, out)
+	return nil
+}
