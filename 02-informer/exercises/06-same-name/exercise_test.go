@@ -10,17 +10,16 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/client-go/tools/cache"
 
 	exercise "example.com/client-go-workbook/02-informer/exercises/06-same-name"
 	answers "example.com/client-go-workbook/02-informer/exercises/answers/06-same-name"
+	"example.com/client-go-workbook/02-informer/exercises/internal/podinformer"
 	"example.com/client-go-workbook/internal/exercise/fakeserver"
 	"example.com/client-go-workbook/internal/exercise/grade"
 	"example.com/client-go-workbook/internal/test/testkit"
 )
 
-type answer = func(cache.TypedSharedIndexInformer[*corev1.Pod], io.Writer) error
+type answer = func(podinformer.Informer, io.Writer) error
 
 var grader = grade.Exercise[answer]{
 	Learner:  exercise.Track,
@@ -29,8 +28,16 @@ var grader = grade.Exercise[answer]{
 		{Name: "closes at every change", Answer: answers.ClosesAtEveryChange, Says: "after a change of its labels"},
 		{Name: "compares creation timestamps", Answer: answers.ComparesCreationTimestamps, Says: "within a second of its creation"},
 		{Name: "opens without closing", Answer: answers.OpensWithoutClosing, Says: "is still open"},
+		{Name: "remembers by the name alone", Answer: answers.RemembersByTheNameAlone, Says: "after the first list"},
+		{Name: "leaves out tombstones", Answer: answers.LeavesOutTombstones, Says: "is still open"},
 	},
-	Grade: func(t *grade.T, track answer) { t.Bubble(func(t *grade.T) { gradeTrack(t, track) }) },
+	Grade: func(t *grade.T, track answer) {
+		t.Bubble(func(t *grade.T) {
+			for range 2 { // with another informer
+				gradeTrack(t, track)
+			}
+		})
+	},
 }
 
 func gradeTrack(t *grade.T, track answer) {
@@ -46,8 +53,11 @@ func gradeTrack(t *grade.T, track answer) {
 	for _, pod := range []*corev1.Pod{changed, seen, gone, replacedAndGone} {
 		server.Create(pod)
 	}
-	listWatch := cache.NewListWatchFromClient(server.Core().RESTClient(), "pods", metav1.NamespaceAll, fields.Everything())
-	informer := cache.NewTypedSharedIndexInformer[*corev1.Pod](cache.NewSharedIndexInformer(listWatch, &corev1.Pod{}, 0, nil))
+	// Another namespace has a pod of the same name.
+	other := seen.DeepCopy()
+	other.Namespace = "other"
+	server.Create(other)
+	informer := podinformer.New(server.Core().RESTClient(), 0)
 	c := checker{server: server, open: map[string]string{}}
 	if err := track(informer, &c.printed); err != nil {
 		t.Reject("Track adds a handler", "it returned the error: "+err.Error(), "the error's words")
@@ -59,19 +69,26 @@ func gradeTrack(t *grade.T, track answer) {
 	changed.Labels["tier"] = "front"
 	server.Update(changed)
 	synctest.Wait()
-	if lines := c.printed.Lines()[c.read:]; len(lines) > 0 {
-		t.Reject("no line after a change of its labels: it is the same pod", fmt.Sprintf("%q", lines[0]),
-			"which field of metadata is the same as long as the pod exists, and which one does each change set?")
-	}
+	c.expectNoLine(t, "after a change of its labels")
+	changed.Status.PodIP = "10.0.0.1"
+	server.Update(changed)
+	synctest.Wait()
+	c.expectNoLine(t, "after a change of its status")
 	server.Delete(seen)
 	server.Create(seen)
 	synctest.Wait()
 	c.check(t, "after a pod was deleted and created again")
 
 	time.Sleep(time.Minute)
+	server.Silence() // the informer notices it after 45 seconds
+	changed.Labels["tier"] = "back"
+	server.Update(changed)
+	time.Sleep(5 * time.Minute)
+	c.expectNoLine(t, "after an unseen change of its labels")
+
 	server.Create(again)
 	synctest.Wait()
-	server.Silence() // the informer notices it after 45 seconds
+	server.Silence()
 	server.Delete(again)
 	server.Create(again)
 	time.Sleep(5 * time.Minute)
@@ -88,6 +105,10 @@ func gradeTrack(t *grade.T, track answer) {
 	server.Delete(replacedAndGone)
 	time.Sleep(5 * time.Minute)
 	c.check(t, "after pods were deleted unseen, and one of them replaced")
+
+	podinformer.RejectWithoutError(t, server.Core().RESTClient(), "Track", func(informer podinformer.Informer) error {
+		return track(informer, io.Discard)
+	})
 }
 
 // checker follows the lines.
@@ -96,6 +117,14 @@ type checker struct {
 	printed testkit.Buffer
 	read    int               // lines
 	open    map[string]string // UIDs by name
+}
+
+// expectNoLine rejects an answer that has printed a line since the last check.
+func (c *checker) expectNoLine(t *grade.T, when string) {
+	if lines := c.printed.Lines()[c.read:]; len(lines) > 0 {
+		t.Reject(fmt.Sprintf("no line %s: it is the same pod", when), fmt.Sprintf("%q", lines[0]),
+			"which field of metadata is the same as long as the pod exists, and which one does each change set?")
+	}
 }
 
 // check reads the new lines. Then the open pods must be those of the server.
@@ -132,7 +161,8 @@ func (c *checker) check(t *grade.T, when string) {
 		exists[name] = true
 		switch open := c.open[name]; {
 		case open == "":
-			t.Reject(fmt.Sprintf("%s, %s is open", when, name), "it is not", "which of the handler's functions is called?")
+			t.Reject(fmt.Sprintf("%s, %s is open", when, name), "it is not",
+				"which of the handler's functions is called? Pods of two namespaces can have the same name")
 		case open != string(pod.UID):
 			t.Reject(fmt.Sprintf("%s, %s is open with UID %.8s...", when, name, pod.UID), stillOpen(open), look)
 		}

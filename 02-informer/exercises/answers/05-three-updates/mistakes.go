@@ -35,6 +35,19 @@ func ComparesGenerations(pods cache.TypedSharedIndexInformer[*corev1.Pod], out i
 	})
 }
 
+// ComparesLabelsAndStatus compares parts of the pod, and so misses a change of another part.
+func ComparesLabelsAndStatus(pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Writer) error {
+	return onUpdate(pods, out, func(old, pod *corev1.Pod) string {
+		switch {
+		case old == pod:
+			return "resync"
+		case apiequality.Semantic.DeepEqual(old.Labels, pod.Labels) && apiequality.Semantic.DeepEqual(old.Status, pod.Status):
+			return "relisted"
+		}
+		return "changed"
+	})
+}
+
 // ComparesTheInformersLastVersion takes the first update after a new version for the relist.
 func ComparesTheInformersLastVersion(pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Writer) error {
 	version := ""
