@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,32 +31,45 @@ var grader = grade.Exercise[answer]{
 		{Name: "asserts a Secret", Answer: answers.AssertsASecret, Says: "*v1.ConfigMap, not *v1.Secret (mistakes.go:"},
 		{Name: "fails for other types", Answer: answers.FailsForOtherTypes, Says: "it is not in the store"},
 		{Name: "computes the checksum again", Answer: answers.ComputesTheChecksumAgain, Says: "the checksum of no data"},
+		{Name: "takes 64 characters for its own", Answer: answers.Takes64CharactersForItsOwn, Says: "it still has the data"},
+		{Name: "copies some fields", Answer: answers.CopiesSomeFields, Says: "is different"},
 	},
 	Grade: func(t *grade.T, shrink answer) { t.Bubble(func(t *grade.T) { gradeShrink(t, shrink) }) },
 }
 
 func gradeShrink(t *grade.T, shrink answer) {
 	server := fakeserver.Start(t)
-	newSecret := func(name string, annotations map[string]string) *corev1.Secret {
+	newSecret := func(namespace, name string) *corev1.Secret {
 		return &corev1.Secret{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, Annotations: annotations},
-			Data:       map[string][]byte{"user": []byte("web"), "password": fmt.Appendf(nil, "secret-%d", t.Rand.IntN(10000))},
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{"app": name}},
+			Type:       corev1.SecretType("example.com/" + name),
+			Data:       map[string][]byte{"user": []byte("web"), "password": fmt.Appendf(nil, "secret-%d", t.Rand.Int64())},
 		}
 	}
-	early := newSecret("early", nil)
-	marked := newSecret("marked", map[string]string{"example.com/sum": "not a checksum", "owner": "team"})
-	server.Create(early)
-	server.Create(marked)
+	early, other, fixed := newSecret("shop", "early"), newSecret("other", "early"), newSecret("shop", "fixed")
+	fixed.Immutable = new(true)
+	// These two arrive with an annotation: the checksum of other data, and the right one.
+	marked, right := newSecret("shop", "marked"), newSecret("shop", "right")
+	marked.Annotations = map[string]string{"example.com/sum": checksum(early.Data), "owner": "team"}
+	right.Annotations = map[string]string{"example.com/sum": checksum(right.Data)}
+	empty := newSecret("shop", "empty")
+	empty.Data = nil
+	all := []*corev1.Secret{early, other, fixed, marked, right, empty}
+	for _, secret := range all {
+		server.Create(secret)
+	}
 	settings := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "settings"}, Data: map[string]string{"color": fmt.Sprint(t.Rand.IntN(100))},
+		BinaryData: map[string][]byte{"logo": []byte("none")},
 	}
 
 	// The informers of a factory with this transform.
 	secrets := newInformer(t, server, "secrets", &corev1.Secret{}, shrink)
 	synctest.Wait()
-	expectSum(t, secrets, "after the first list", early)
-	expectSum(t, secrets, "after the first list", marked)
-	late := newSecret("late", nil)
+	for _, secret := range all {
+		expectSum(t, secrets, "after the first list", secret)
+	}
+	late := newSecret("shop", "late")
 	server.Create(late)
 	synctest.Wait()
 	expectSum(t, secrets, "after its creation", late)
@@ -64,19 +78,24 @@ func gradeShrink(t *grade.T, shrink answer) {
 	synctest.Wait()
 	expectSum(t, secrets, "after a change", early)
 	server.Silence()
+	marked.Data["password"] = []byte("another one")
+	server.Update(marked)
 	time.Sleep(5 * time.Minute) // a relist
-	expectSum(t, secrets, "after a relist", early)
+	for _, secret := range append(all, late) {
+		expectSum(t, secrets, "after a relist", secret)
+	}
 
 	server.Create(settings)
 	configMaps := newInformer(t, server, "configmaps", &corev1.ConfigMap{}, shrink)
 	synctest.Wait()
-	const expected = "the ConfigMap shop/settings is in its informer's store, with its data"
+	const expected = "the ConfigMap shop/settings is in its informer's store, as it is on the server"
 	const look = "what does a transform return for an object that is not a Secret?"
-	switch stored, exists, _ := configMaps.GetStore().GetByKey("shop/settings"); {
-	case !exists:
+	stored, exists, _ := configMaps.GetStore().GetByKey("shop/settings")
+	if !exists {
 		t.Reject(expected, "it is not in the store", look)
-	case stored.(*corev1.ConfigMap).Data["color"] != settings.Data["color"]:
-		t.Reject(expected, "its data is different", look)
+	}
+	if part := difference(settings, stored.(*corev1.ConfigMap)); part != "" {
+		t.Reject(expected, "its "+part+" is different", look)
 	}
 }
 
@@ -102,11 +121,15 @@ func expectSum(t *grade.T, informer cache.SharedIndexInformer, when string, secr
 		t.Reject(fmt.Sprintf("%s, the Secret %s is a *v1.Secret in the store", when, name), fmt.Sprintf("it is a %T", stored),
 			"handlers expect the informer's type")
 	}
-	got, expected := small.Annotations["example.com/sum"], checksum(secret.Data)
-	switch {
-	case len(small.Data) > 0:
+	if len(small.Data) > 0 {
 		t.Reject(fmt.Sprintf("%s, the Secret %s has no data in the store", when, name), "it still has the data",
 			"how does Shrink find out that it has nothing to do?")
+	}
+	if len(secret.Data) == 0 {
+		return // nothing to do
+	}
+	got, expected := small.Annotations["example.com/sum"], checksum(secret.Data)
+	switch {
 	case got == checksum(nil), got == checksum(map[string][]byte{}):
 		t.Reject(fmt.Sprintf("%s, the Secret %s has the checksum of its data", when, name), "the checksum of no data",
 			"what does the second call of Shrink get?")
@@ -114,12 +137,34 @@ func expectSum(t *grade.T, informer cache.SharedIndexInformer, when string, secr
 		t.Reject(fmt.Sprintf("%s, the Secret %s has the checksum %.8s...", when, name, expected), fmt.Sprintf("%q", got),
 			"the annotation example.com/sum")
 	}
-	for key, value := range secret.Annotations {
-		if key != "example.com/sum" && small.Annotations[key] != value {
-			t.Reject(fmt.Sprintf("the Secret %s keeps its annotation %s", name, key), fmt.Sprintf("%q", small.Annotations[key]),
-				"which annotations does Shrink set?")
+	want := secret.DeepCopy()
+	metav1.SetMetaDataAnnotation(&want.ObjectMeta, "example.com/sum", expected)
+	want.Data = nil
+	if part := difference(want, small); part != "" {
+		t.Reject(fmt.Sprintf("%s, the Secret %s has lost nothing but its data", when, name), "its "+part+" is different",
+			"which fields does Shrink set, and which ones does a new object not have?")
+	}
+}
+
+// difference names a part in which two objects differ: metadata, data, type. What the server sets is left out.
+func difference(want, got fakeserver.Object) string {
+	want, got = want.DeepCopyObject().(fakeserver.Object), got.DeepCopyObject().(fakeserver.Object)
+	if got.GetUID() == "" || got.GetResourceVersion() == "" {
+		return "metadata"
+	}
+	want.SetUID(got.GetUID())
+	want.SetResourceVersion(got.GetResourceVersion())
+	want.SetCreationTimestamp(got.GetCreationTimestamp())
+	parts, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(want) // cannot fail: API types
+	others, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(got)
+	for _, object := range []map[string]any{parts, others} {
+		for part := range object {
+			if part != "kind" && part != "apiVersion" && !reflect.DeepEqual(parts[part], others[part]) {
+				return part
+			}
 		}
 	}
+	return ""
 }
 
 func checksum(data map[string][]byte) string {

@@ -3,6 +3,7 @@ package exercise_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -15,16 +16,17 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/tools/cache"
 
 	exercise "example.com/client-go-workbook/02-informer/exercises/08-remove-handler"
 	answers "example.com/client-go-workbook/02-informer/exercises/answers/08-remove-handler"
+	"example.com/client-go-workbook/02-informer/exercises/internal/podinformer"
 	"example.com/client-go-workbook/internal/exercise/fakeserver"
 	"example.com/client-go-workbook/internal/exercise/grade"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
-type answer = func(context.Context, cache.TypedSharedIndexInformer[*corev1.Pod], io.Writer) error
+type answer = func(context.Context, podinformer.Informer, io.Writer) error
 
 var grader = grade.Exercise[answer]{
 	Learner:  exercise.Follow,
@@ -34,10 +36,16 @@ var grader = grade.Exercise[answer]{
 		{Name: "removes without a wait", Answer: answers.RemovesWithoutAWait, Says: "was written after Follow had returned"},
 		{Name: "silences the handler", Answer: answers.SilencesTheHandler, Says: "1 more"},
 		{Name: "silences and removes the handler", Answer: answers.SilencesAndRemovesTheHandler, Says: "while a line was being written"},
-		{Name: "removes the handler from itself", Answer: answers.RemovesTheHandlerFromItself, Says: "it had not returned an hour later"},
+		{Name: "removes the handler from itself", Answer: answers.RemovesTheHandlerFromItself, Says: "it had not returned hours later"},
+		{Name: "removes and sleeps", Answer: answers.RemovesAndSleeps, Says: "was written after Follow had returned"},
+		{Name: "silences, removes and sleeps", Answer: answers.SilencesRemovesAndSleeps, Says: "while a line was being written"},
+		{Name: "ignores the error", Answer: answers.IgnoresTheError, Says: "cannot remove the handler"},
 	},
 	Grade: func(t *grade.T, follow answer) {
-		t.Bubble(func(t *grade.T) { gradeFollow(t, follow) })
+		t.Bubble(func(t *grade.T) {
+			gradeFollow(t, follow)
+			gradeErrors(t, follow)
+		})
 		gradeLastLine(t, follow)
 	},
 }
@@ -45,10 +53,17 @@ var grader = grade.Exercise[answer]{
 func gradeFollow(t *grade.T, follow answer) {
 	server := fakeserver.Start(t)
 	pods := 5 + t.Rand.IntN(5)
+	lines := map[string]bool{} // those that are expected
 	for i := range pods {
-		server.Create(newPod(i))
+		pod := newPod(i)
+		server.Create(pod)
+		lines[fmt.Sprintf("added %s/%s", pod.Namespace, pod.Name)] = true
 	}
-	informer := cache.NewTypedSharedIndexInformer[*corev1.Pod](fakeserver.SlowInformer{SharedIndexInformer: newInformer(server)})
+	late := 10*time.Minute + time.Duration(t.Rand.Int64N(int64(20*time.Minute)))
+	informer := podinformer.Changed{
+		SharedIndexInformer: podinformer.New(server.Core().RESTClient(), 0),
+		Handler:             func(added cache.ResourceEventHandler) cache.ResourceEventHandler { return lateHandler{added, late} },
+	}
 	go informer.RunWithContext(t.Context())
 	synctest.Wait()
 	before := handlers()
@@ -57,21 +72,33 @@ func gradeFollow(t *grade.T, follow answer) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	returned := make(chan error, 1)
-	go func() { returned <- follow(ctx, informer, &out) }()
-	time.Sleep(2500 * time.Millisecond)
-	if lines := out.lines.Load(); lines != 2 {
-		t.Reject("after 2.5 seconds, 2 lines", fmt.Sprintf("%d lines", lines), "Follow's documentation")
+	go func() { returned <- follow(ctx, informer.Typed(), &out) }()
+	time.Sleep(2*late + late/2)
+	select {
+	case err := <-returned:
+		t.Reject("Follow prints until ctx ends", fmt.Sprintf("it returned before: %v", err), "Follow's documentation")
+	default:
+	}
+	printed := out.printed.Lines()
+	if len(printed) != 2 {
+		t.Reject("two lines, when the handler was called for two pods", fmt.Sprintf("%d lines", len(printed)), "Follow's documentation")
+	}
+	for _, line := range printed {
+		if !lines[line] {
+			t.Reject("one line for each pod, such as: added shop-0/web-0", fmt.Sprintf("%q", line), "Follow's documentation")
+		}
+		delete(lines, line)
 	}
 	t.Doing("Follow returns after ctx has ended")
 	cancel() // the third pod's call has begun, and the others wait
 	select {
 	case <-returned:
 		out.closed.Store(true)
-	case <-time.After(time.Hour):
-		t.Reject("Follow returns after ctx has ended", "it had not returned an hour later",
+	case <-time.After(time.Duration(pods)*late + time.Hour):
+		t.Reject("Follow returns after ctx has ended", "it had not returned hours later",
 			"what does Follow wait for, and who waits for Follow? See the documentation of cache.ShutDownEventHandler")
 	}
-	time.Sleep(time.Minute)
+	time.Sleep(2 * late)
 	if late := out.late.Load(); late != nil {
 		t.Reject("nothing is written to out after Follow has returned", fmt.Sprintf("%q was written after Follow had returned", *late),
 			"RemoveEventHandler's documentation: what does it wait for?")
@@ -87,12 +114,37 @@ func gradeFollow(t *grade.T, follow answer) {
 	}
 }
 
+// gradeErrors gives Follow an informer that accepts no handler, and one that removes none.
+func gradeErrors(t *grade.T, follow answer) {
+	client := fakeserver.Start(t).Core().RESTClient()
+	podinformer.RejectWithoutError(t, client, "Follow", func(informer podinformer.Informer) error {
+		return follow(t.Context(), informer, io.Discard)
+	})
+
+	informer := podinformer.Changed{
+		SharedIndexInformer: podinformer.New(client, 0), Remove: errors.New("the grader lets this informer keep its handlers"),
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	returned := make(chan error, 1)
+	go func() { returned <- follow(ctx, informer.Typed(), io.Discard) }()
+	const expected = "Follow returns an error when the informer cannot remove the handler"
+	select {
+	case err := <-returned:
+		if err == nil {
+			t.Reject(expected, "Follow returned nil", "RemoveEventHandler and ShutDownEventHandler return an error: who reads it?")
+		}
+	case <-time.After(time.Hour):
+		t.Reject(expected, "it had not returned an hour later", "what does Follow wait for after such an error?")
+	}
+}
+
 // gradeLastLine lets ctx end while a line is being written. It is not in a bubble, where time stands still while a correct
 // answer waits for a mutex.
 func gradeLastLine(t *grade.T, follow answer) {
 	server := fakeserver.Start(t)
 	server.Create(newPod(0))
-	informer := cache.NewTypedSharedIndexInformer[*corev1.Pod](newInformer(server))
+	informer := podinformer.New(server.Core().RESTClient(), 0)
 	running, stop := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() { informer.RunWithContext(running) })
@@ -120,8 +172,8 @@ func gradeLastLine(t *grade.T, follow answer) {
 	cancel()
 	t.Doing("Follow waits for its last line")
 	// On a busy machine, Follow may get no CPU for long, and has not returned for that reason only. So its goroutine must have
-	// been seen waiting, 20 times in a row.
-	for waiting := 0; waiting < 20; {
+	// been seen waiting for 0.2 seconds. A goroutine that sleeps may wait for nothing: that takes 6 seconds.
+	for waiting := 0; waiting < 600; {
 		select {
 		case <-returned:
 			close(out.release)
@@ -132,10 +184,13 @@ func gradeLastLine(t *grade.T, follow answer) {
 			return
 		case <-time.After(10 * time.Millisecond):
 		}
-		if isWaiting(followHeader) {
-			waiting++
-		} else {
+		switch state := stateOf(followHeader); {
+		case strings.HasPrefix(state, "run"): // running or runnable
 			waiting = 0
+		case strings.HasPrefix(state, "sleep"):
+			waiting++
+		default:
+			waiting += 30
 		}
 	}
 	close(out.release)
@@ -144,11 +199,6 @@ func gradeLastLine(t *grade.T, follow answer) {
 	case <-returned:
 	case <-t.Context().Done():
 	}
-}
-
-func newInformer(server *fakeserver.Server) cache.SharedIndexInformer {
-	listWatch := cache.NewListWatchFromClient(server.Core().RESTClient(), "pods", metav1.NamespaceAll, fields.Everything())
-	return cache.NewSharedIndexInformer(listWatch, &corev1.Pod{}, 0, nil)
 }
 
 // handlers returns how many handlers the informer has: each has one goroutine that calls it.
@@ -161,10 +211,10 @@ func stackHeader() string {
 	return string(stack[:bytes.IndexByte(stack, '[')+1])
 }
 
-// isWaiting returns whether a goroutine neither runs nor could run.
-func isWaiting(header string) bool {
+// stateOf returns what a goroutine does, and the rest of its stack: "sleep]:...".
+func stateOf(header string) string {
 	_, state, _ := strings.Cut("\n"+allStacks(), "\n"+header)
-	return !strings.HasPrefix(state, "run") // running or runnable
+	return state
 }
 
 func allStacks() string {
@@ -173,14 +223,14 @@ func allStacks() string {
 }
 
 func newPod(number int) *corev1.Pod {
-	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: fmt.Sprintf("web-%d", number)}}
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: fmt.Sprintf("shop-%d", number%2), Name: fmt.Sprintf("web-%d", number)}}
 }
 
-// writer counts the lines until it is closed, and keeps the first that comes later.
+// writer keeps what is written until it is closed, and the first line that comes later.
 type writer struct {
-	closed atomic.Bool
-	lines  atomic.Int64
-	late   atomic.Pointer[string]
+	printed testkit.Buffer
+	closed  atomic.Bool
+	late    atomic.Pointer[string]
 }
 
 func (w *writer) Write(p []byte) (int, error) {
@@ -188,8 +238,18 @@ func (w *writer) Write(p []byte) (int, error) {
 		w.late.CompareAndSwap(nil, new(strings.TrimSuffix(string(p), "\n")))
 		return 0, io.ErrClosedPipe
 	}
-	w.lines.Add(int64(strings.Count(string(p), "\n")))
-	return len(p), nil
+	return w.printed.Write(p)
+}
+
+// lateHandler is a handler that is behind the store.
+type lateHandler struct {
+	cache.ResourceEventHandler
+	late time.Duration
+}
+
+func (h lateHandler) OnAdd(object any, isInInitialList bool) {
+	time.Sleep(h.late)
+	h.ResourceEventHandler.OnAdd(object, isInInitialList)
 }
 
 // heldWriter says when a line begins, and ends it when it is released.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/cache"
@@ -83,5 +84,30 @@ func WaitsForTheSync(ctx context.Context, pods cache.TypedSharedIndexInformer[*c
 	}
 	<-ctx.Done()
 	<-registration.HasSyncedChecker().Done()
+	return nil
+}
+
+// RemovesAndSleeps hopes that the last call has ended two seconds later.
+func RemovesAndSleeps(ctx context.Context, pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Writer) error {
+	defer time.Sleep(2 * time.Second)
+	return RemovesWithoutAWait(ctx, pods, out)
+}
+
+// SilencesRemovesAndSleeps has a handler that begins no new line, and hopes that the last one is written two seconds later.
+func SilencesRemovesAndSleeps(ctx context.Context, pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Writer) error {
+	defer time.Sleep(2 * time.Second)
+	return SilencesAndRemovesTheHandler(ctx, pods, out)
+}
+
+// IgnoresTheError returns nil although the handler may still be there.
+func IgnoresTheError(ctx context.Context, pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Writer) error {
+	registration, err := pods.AddTypedEventHandler(cache.TypedResourceEventHandlerFuncs[*corev1.Pod]{
+		AddFunc: func(pod *corev1.Pod) { fmt.Fprintln(out, "added", cache.MetaObjectToName(pod)) },
+	})
+	if err != nil {
+		return err
+	}
+	<-ctx.Done()
+	_ = cache.ShutDownEventHandler(pods, registration)
 	return nil
 }
