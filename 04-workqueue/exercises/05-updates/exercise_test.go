@@ -33,130 +33,269 @@ var grader = grade.Exercise[answer]{
 		{Name: "saves the state of the first event", Answer: answers.SavesTheStateOfTheFirstEvent, Says: "version"},
 		{Name: "does not wait for the worker", Answer: answers.DoesNotWaitForTheWorker, Says: "while a save ran"},
 		{Name: "leaves the worker behind", Answer: answers.LeavesTheWorkerBehind, Says: "a goroutine still runs"},
+		{Name: "has no AddFunc", Answer: answers.HasNoAddFunc, Says: "AddFunc"},
+		{Name: "does not ask whether the pod exists", Answer: answers.DoesNotAskWhetherThePodExists, Says: "panic: interface conversion"},
+		{Name: "saves what is queued after the end", Answer: answers.SavesWhatIsQueuedAfterTheEnd, Says: "no save begins"},
 	},
-	Grade: func(t *grade.T, run answer) { t.Bubble(func(t *grade.T) { grading(t, run) }) },
+	Grade: func(t *grade.T, run answer) {
+		t.Bubble(func(t *grade.T) { untilCtxEnds(t, run) })
+		t.Bubble(func(t *grade.T) { longSaves(t, run) })
+		t.Bubble(func(t *grade.T) { afterTheInformer(t, run) })
+	},
 }
 
 const (
 	updates = 1000
 	every   = time.Millisecond / 2   // between two updates
 	takes   = 100 * time.Millisecond // a save
+	rest    = 3 * time.Second        // enough for all saves that are due
 )
 
-// grading has a real informer, whose server is a list in memory: the network has no place in a bubble.
-func grading(t *grade.T, run answer) {
-	ctx, cancel := context.WithCancel(t.Context())
-	server := cachetesting.NewFakeControllerSource()
-	var pods []*corev1.Pod
-	for i := range 2 {
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprintf("web-%d", 10*t.Rand.IntN(100)+i)}}
-		pods = append(pods, pod)
-		server.Add(pod)
-	}
-	informer := cache.NewSharedIndexInformer(server, &corev1.Pod{}, 0, cache.Indexers{})
-	var group sync.WaitGroup
-	group.Go(func() { informer.RunWithContext(ctx) })
-	var saves saves
-	returned, saving := false, false
-	group.Go(func() {
-		if err := run(ctx, informer, saves.save); err != nil {
-			saves.err = err
-		}
-		returned, saving = true, saves.run()
-	})
-	t.Doing("saves of the first pods; no lock is held during a save")
-	time.Sleep(3 * takes)
-	synctest.Wait()
-	if returned {
-		t.Reject("Run waits for events until ctx ends", fmt.Sprintf("it returned (%v)", saves.err), "<-ctx.Done()")
-	}
-	clear(saves.versions)
-	saves.count = 0
+// untilCtxEnds grades what is saved while ctx lives.
+func untilCtxEnds(t *grade.T, run answer) {
+	// Two pods of one name, in two namespaces. One pod stays as it is, one is deleted.
+	name := fmt.Sprintf("web-%d", 10*t.Rand.IntN(100))
+	one, two, same, doomed := newPod("shop", name), newPod("stock", name), newPod("shop", name+"1"), newPod("shop", name+"2")
+	p := start(t, run, takes, one, two, same, doomed)
+	p.settle(t, "saves of the first pods")
+	p.newest(t, "AddFunc: the first list comes as added pods", one, two, same, doomed)
+	late := newPod("late", name)
+	p.server.Add(late)
+	p.settle(t, "a save of a pod that is added")
+	p.newest(t, "AddFunc", late)
 
-	t.Doing("saves after %d updates; no lock is held during a save", updates)
+	pods := []*corev1.Pod{one, two, late}
+	before, ofSame := p.saves.count(), p.saves.of(same).count
 	for range updates {
 		i := t.Rand.IntN(len(pods))
-		pods[i] = pods[i].DeepCopy()
-		server.Modify(pods[i])
+		pods[i] = p.modify(pods[i])
 		time.Sleep(every)
 	}
-	const rest = 2500 * time.Millisecond
-	time.Sleep(rest)
-	synctest.Wait()
-	if saves.twice != "" {
-		t.Reject("never two saves of the same pod at the same time", "two saves of "+saves.twice+" at the same time",
-			"Get gives a key to one worker only, until Done")
-	}
-	// One that begins before the first update ends later, and one is due after the last update.
-	if most := len(pods) * (int(updates*every/takes) + 3); saves.count > most {
+	p.settle(t, fmt.Sprintf("saves after %d updates", updates))
+	// One save that begins before the first update ends later, and one is due after the last update.
+	most, count := len(pods)*(int(updates*every/takes)+3), p.saves.count()-before
+	if count > most {
 		t.Reject(fmt.Sprintf("%d updates of %d pods in %s: at most %d saves", updates, len(pods), updates*every, most),
-			fmt.Sprintf("%d saves in the first %s", saves.count, updates*every+rest), "what is in the queue? It merges only what is equal")
+			fmt.Sprintf("%d saves in the first %s", count, updates*every+rest), "what is in the queue? It merges only what is equal")
 	}
-	for _, pod := range pods {
-		if saved := saves.versions[pod.Name]; saved != pod.ResourceVersion {
-			look := "each event adds the key with Add (AddRateLimited is for retries); the worker reads the pod from the store"
-			if saved == "" {
-				saved, look = "none", "AddEventHandler, the handler's two functions, and who calls save"
-			}
-			t.Reject(fmt.Sprintf("the last save of pod %s has its newest state, version %s", pod.Name, pod.ResourceVersion),
-				"version of the last save: "+saved, look)
-		}
+	const look = "each event adds the key with Add (AddRateLimited is for retries); the worker reads the pod from the store"
+	p.newest(t, look, pods...)
+	for i := range pods {
+		pods[i] = p.modify(pods[i])
+	}
+	p.settle(t, "saves after one more update of each pod")
+	p.newest(t, look, pods...)
+	if n := p.saves.of(same).count - ofSame; n > 0 {
+		t.Reject(fmt.Sprintf("pod %s has not changed: no save", cache.MetaObjectToName(same)), fmt.Sprintf("%d saves", n),
+			"which keys are left after their saves?")
 	}
 
-	server.Modify(pods[0].DeepCopy())
-	time.Sleep(takes / 2)
-	cancel()
-	t.Doing("Run returns when ctx has ended")
-	time.Sleep(rest / 2)
-	synctest.Wait()
-	if !returned {
-		t.Reject("Run returns when ctx has ended", fmt.Sprintf("it still runs %s later", rest/2), "ShutDown, after <-ctx.Done()")
+	doomed = p.modify(doomed)
+	time.Sleep(takes / 2) // its save runs
+	doomed = p.modify(doomed)
+	time.Sleep(takes / 10)
+	p.server.Delete(doomed.DeepCopy())
+	p.settle(t, "the worker goes on after a pod that is deleted before its turn")
+	p.cancel()
+	t.Doing("Run returns when ctx has ended: ShutDown, after <-ctx.Done()")
+	p.group.Wait()
+	p.server.Shutdown()
+}
+
+// longSaves ends ctx while saves run that take 5 minutes and, whatever the number of workers, some keys wait.
+func longSaves(t *grade.T, run answer) {
+	const long = 5 * time.Minute
+	pods := []*corev1.Pod{newPod("shop", "web-1"), newPod("shop", "web-2"), newPod("shop", "web-3")}
+	p := start(t, run, long, pods...)
+	time.Sleep(time.Duration(1+t.Rand.IntN(200)) * time.Second)
+	for i := range pods {
+		pods[i] = p.modify(pods[i])
 	}
-	if saving {
+	time.Sleep(long)
+	p.cancel()
+	t.Doing("Run returns when ctx has ended, and then the save that runs")
+	time.Sleep(time.Minute)
+	synctest.Wait()
+	if p.saving {
 		t.Reject("Run waits for the save that runs, and returns", "Run returned while a save ran", "what waits for the worker?")
 	}
-	group.Wait()
-	server.Shutdown()
+	time.Sleep(long)
+	synctest.Wait()
+	if n := p.saves.late; n > 0 {
+		t.Reject("no save begins after ctx has ended", fmt.Sprintf("%d save(s)", n),
+			"after ShutDown, Get still hands out the keys that are queued: what does the worker do then?")
+	}
+	if !p.returned {
+		t.Reject("Run returns when ctx and the save that runs have ended", "it still runs", "ShutDown, after <-ctx.Done()")
+	}
+	p.group.Wait()
+	p.server.Shutdown()
+}
+
+// afterTheInformer calls Run when the informer has stopped already: it takes no handler any more.
+func afterTheInformer(t *grade.T, run answer) {
+	server := cachetesting.NewFakeControllerSource()
+	defer server.Shutdown()
+	informer := cache.NewSharedIndexInformer(server, &corev1.Pod{}, 0, cache.Indexers{})
+	ended, end := context.WithCancel(t.Context())
+	end()
+	informer.RunWithContext(ended)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	result := make(chan error, 1)
+	go func() { result <- run(ctx, informer, func(*corev1.Pod) {}) }()
+	const expected = "an informer that has stopped takes no handler: Run returns this error"
+	t.Doing(expected)
+	synctest.Wait()
+	select {
+	case err := <-result:
+		if err == nil {
+			t.Reject(expected, "Run returned nil", "the error of AddEventHandler")
+		}
+	default:
+		t.Reject(expected, "it still runs", "the error of AddEventHandler")
+	}
+}
+
+// program is an answer that runs, with a real informer, whose server is a list in memory: the network has no place in a bubble.
+type program struct {
+	server *cachetesting.FakeControllerSource
+	cancel context.CancelFunc // ends ctx
+	group  sync.WaitGroup
+	saves  saves
+
+	returned bool
+	err      error // that it returned, and:
+	saving   bool  // a save ran then
+}
+
+// start runs an answer with pods that the server has already.
+func start(t *grade.T, run answer, takes time.Duration, pods ...*corev1.Pod) *program {
+	ctx, cancel := context.WithCancel(t.Context())
+	p := &program{server: cachetesting.NewFakeControllerSource(), cancel: cancel}
+	p.saves = saves{ctx: ctx, takes: takes, all: map[cache.ObjectName]*saved{}}
+	for _, pod := range pods {
+		p.server.Add(pod)
+	}
+	informer := cache.NewSharedIndexInformer(p.server, &corev1.Pod{}, 0, cache.Indexers{})
+	p.group.Go(func() { informer.RunWithContext(ctx) })
+	p.group.Go(func() {
+		p.err = run(ctx, informer, p.saves.save)
+		p.returned, p.saving = true, p.saves.running() > 0
+	})
+	return p
+}
+
+// settle waits until all saves have ended that are due.
+func (p *program) settle(t *grade.T, doing string) {
+	t.Helper()
+	t.Doing("%s; no lock is held during a save", doing)
+	time.Sleep(rest)
+	synctest.Wait()
+	if p.returned {
+		t.Reject("Run waits for events until ctx ends", fmt.Sprintf("it returned (%v)", p.err), "<-ctx.Done()")
+	}
+	if p.saves.wrong != "" {
+		t.Reject("never two saves of the same pod at the same time", p.saves.wrong, "Get gives a key to one worker only, until Done")
+	}
+}
+
+func newPod(namespace, name string) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+}
+
+// modify gives the pod a new version.
+func (p *program) modify(pod *corev1.Pod) *corev1.Pod {
+	pod = pod.DeepCopy()
+	p.server.Modify(pod)
+	return pod
+}
+
+// newest rejects the answer if the last save of a pod has not its newest version.
+func (p *program) newest(t *grade.T, look string, pods ...*corev1.Pod) {
+	t.Helper()
+	for _, pod := range pods {
+		version := p.saves.of(pod).version
+		if version == pod.ResourceVersion {
+			continue
+		}
+		if version == "" {
+			version, look = "none", "AddEventHandler, AddFunc, and who calls save; the key has a namespace and a name"
+		}
+		t.Reject(
+			fmt.Sprintf("the last save of pod %s has its newest state, version %s", cache.MetaObjectToName(pod), pod.ResourceVersion),
+			"version of the last save: "+version, look,
+		)
+	}
 }
 
 // saves is the database.
 type saves struct {
-	mu       sync.Mutex
-	count    int
-	versions map[string]string // by name: the newest that was saved
-	running  map[string]bool
-	twice    string // a pod of which two saves ran at the same time
-	err      error
+	ctx   context.Context
+	takes time.Duration
+
+	mu    sync.Mutex
+	all   map[cache.ObjectName]*saved
+	wrong string
+	late  int // saves that began after ctx had ended
 }
 
-// run tells whether a save runs.
-func (s *saves) run() bool {
+// saved is what the database has of a pod.
+type saved struct {
+	version        string
+	count, running int
+}
+
+// of returns what is saved of a pod.
+func (s *saves) of(pod *corev1.Pod) saved {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, running := range s.running {
-		if running {
-			return true
-		}
+	if saved, ok := s.all[cache.MetaObjectToName(pod)]; ok {
+		return *saved
 	}
-	return false
+	return saved{}
+}
+
+func (s *saves) count() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, saved := range s.all {
+		n += saved.count
+	}
+	return n
+}
+
+func (s *saves) running() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, saved := range s.all {
+		n += saved.running
+	}
+	return n
 }
 
 func (s *saves) save(pod *corev1.Pod) {
+	key := cache.MetaObjectToName(pod)
 	s.mu.Lock()
-	if s.running == nil {
-		s.versions, s.running = map[string]string{}, map[string]bool{}
+	if s.all[key] == nil {
+		s.all[key] = &saved{}
 	}
-	if s.running[pod.Name] {
-		s.twice = pod.Name
+	saved := s.all[key]
+	if saved.running > 0 {
+		s.wrong = fmt.Sprintf("two saves of %s at the same time", key)
 	}
-	s.running[pod.Name] = true
-	s.count++
+	if s.ctx.Err() != nil {
+		s.late++
+	}
+	saved.count++
+	saved.running++
 	s.mu.Unlock()
-	time.Sleep(takes)
+	time.Sleep(s.takes)
 	s.mu.Lock()
-	s.versions[pod.Name] = pod.ResourceVersion
-	s.running[pod.Name] = false
-	s.mu.Unlock()
+	defer s.mu.Unlock()
+	saved.version = pod.ResourceVersion
+	saved.running--
 }
 
 func TestExercise(t *testing.T) { grader.Test(t) }

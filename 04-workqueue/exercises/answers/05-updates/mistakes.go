@@ -66,12 +66,13 @@ func StartsAGoroutineForEachEvent(ctx context.Context, pods cache.SharedIndexInf
 
 // LeavesOutWhatComesTooEarly saves a pod at most once a second, and never its last state.
 func LeavesOutWhatComesTooEarly(ctx context.Context, pods cache.SharedIndexInformer, save func(*corev1.Pod)) error {
-	saved := map[string]time.Time{}
+	saved := map[cache.ObjectName]time.Time{}
 	return handle(ctx, pods, func(pod *corev1.Pod) {
-		if time.Since(saved[pod.Name]) < time.Second {
+		key := cache.MetaObjectToName(pod)
+		if time.Since(saved[key]) < time.Second {
 			return // saved a moment ago
 		}
-		saved[pod.Name] = time.Now()
+		saved[key] = time.Now()
 		save(pod)
 	})
 }
@@ -88,14 +89,14 @@ func PutsObjectsIntoTheQueue(ctx context.Context, pods cache.SharedIndexInformer
 
 // SavesTheStateOfTheFirstEvent keeps the state that the pod had when its key was added.
 func SavesTheStateOfTheFirstEvent(ctx context.Context, pods cache.SharedIndexInformer, save func(*corev1.Pod)) error {
-	queue := workqueue.NewTyped[string]()
+	queue := workqueue.NewTyped[cache.ObjectName]()
 	var states sync.Map // the pods whose keys are in the queue
 	add := func(pod *corev1.Pod) {
-		states.LoadOrStore(pod.Name, pod)
-		queue.Add(pod.Name)
+		states.LoadOrStore(cache.MetaObjectToName(pod), pod)
+		queue.Add(cache.MetaObjectToName(pod))
 	}
-	return handleAndWork(ctx, pods, queue, add, func(name string) {
-		if pod, ok := states.LoadAndDelete(name); ok && ctx.Err() == nil {
+	return handleAndWork(ctx, pods, queue, add, func(key cache.ObjectName) {
+		if pod, ok := states.LoadAndDelete(key); ok && ctx.Err() == nil {
 			save(pod.(*corev1.Pod))
 		}
 	})
@@ -132,4 +133,46 @@ func LeavesTheWorkerBehind(ctx context.Context, pods cache.SharedIndexInformer, 
 	err := handle(ctx, pods, func(pod *corev1.Pod) { queue.Add(cache.MetaObjectToName(pod)) })
 	saving <- struct{}{} // when the save has ended
 	return err
+}
+
+// HasNoAddFunc saves no pod before its first update.
+func HasNoAddFunc(ctx context.Context, pods cache.SharedIndexInformer, save func(*corev1.Pod)) error {
+	queue := workqueue.NewTyped[cache.ObjectName]()
+	registration, err := pods.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		UpdateFunc: func(_, object any) { queue.Add(cache.MetaObjectToName(object.(*corev1.Pod))) },
+	})
+	if err != nil {
+		return err
+	}
+	var worker sync.WaitGroup
+	worker.Go(func() {
+		work(queue, func(key cache.ObjectName) {
+			if ctx.Err() == nil {
+				saveNewest(pods, key, save)
+			}
+		})
+	})
+	<-ctx.Done()
+	queue.ShutDown()
+	worker.Wait()
+	return pods.RemoveEventHandler(registration)
+}
+
+// DoesNotAskWhetherThePodExists panics when a pod is deleted before its turn.
+func DoesNotAskWhetherThePodExists(ctx context.Context, pods cache.SharedIndexInformer, save func(*corev1.Pod)) error {
+	queue := workqueue.NewTyped[cache.ObjectName]()
+	add := func(pod *corev1.Pod) { queue.Add(cache.MetaObjectToName(pod)) }
+	return handleAndWork(ctx, pods, queue, add, func(key cache.ObjectName) {
+		object, _, err := pods.GetIndexer().GetByKey(key.String())
+		if err == nil && ctx.Err() == nil {
+			save(object.(*corev1.Pod))
+		}
+	})
+}
+
+// SavesWhatIsQueuedAfterTheEnd saves all keys that the queue still has when ctx ends.
+func SavesWhatIsQueuedAfterTheEnd(ctx context.Context, pods cache.SharedIndexInformer, save func(*corev1.Pod)) error {
+	queue := workqueue.NewTyped[cache.ObjectName]()
+	add := func(pod *corev1.Pod) { queue.Add(cache.MetaObjectToName(pod)) }
+	return handleAndWork(ctx, pods, queue, add, func(key cache.ObjectName) { saveNewest(pods, key, save) })
 }

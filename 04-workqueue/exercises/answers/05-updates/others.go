@@ -2,53 +2,41 @@ package exercise
 
 import (
 	"context"
-	"sync"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/tools/cache"
 )
 
-// NeedsNoWorkQueue has a set of dirty keys, and one goroutine that empties it. So there is no order, and one worker only.
+// NeedsNoWorkQueue has all keys that wait in one set, and saves in its own goroutine. So there is no order, and one worker only.
 func NeedsNoWorkQueue(ctx context.Context, pods cache.SharedIndexInformer, save func(*corev1.Pod)) error {
-	var mu sync.Mutex
-	dirty := map[string]bool{}
-	changed := make(chan struct{}, 1)
-	add := func(object any) {
-		key, err := cache.MetaNamespaceKeyFunc(object)
-		if err != nil {
-			return
-		}
-		mu.Lock()
-		dirty[key] = true
-		mu.Unlock()
+	dirty := make(chan sets.Set[string], 1)
+	add := func(object any) { // called for one event after the other, so nobody else puts a set into the channel
+		pod := object.(*corev1.Pod)
+		keys := sets.New(pod.Namespace + "/" + pod.Name)
 		select {
-		case changed <- struct{}{}:
-		default: // it is said already
+		case others := <-dirty:
+			keys = keys.Union(others)
+		default:
 		}
+		dirty <- keys
 	}
-	registration, err := pods.AddEventHandler(cache.ResourceEventHandlerFuncs{
+	if _, err := pods.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    add,
 		UpdateFunc: func(_, object any) { add(object) },
-	})
-	if err != nil {
+	}); err != nil {
 		return err
 	}
-	defer pods.RemoveEventHandler(registration)
-
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-changed:
-		}
-		mu.Lock()
-		keys := dirty
-		dirty = map[string]bool{}
-		mu.Unlock()
-		for key := range keys {
-			object, exists, err := pods.GetIndexer().GetByKey(key)
-			if err == nil && exists && ctx.Err() == nil {
-				save(object.(*corev1.Pod))
+		case keys := <-dirty:
+			for key := range keys {
+				object, exists, _ := pods.GetIndexer().GetByKey(key) // its error is always nil
+				if exists && ctx.Err() == nil {
+					save(object.(*corev1.Pod))
+				}
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
+	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 )
@@ -15,15 +16,15 @@ import (
 func Run(ctx context.Context, pods cache.SharedIndexInformer, save func(*corev1.Pod)) error {
 	queue := workqueue.NewTyped[cache.ObjectName]()
 	// Keys: the same one for all events of a pod, so the queue can merge them. Two pointers are never the same.
-	registration, err := pods.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(object any) { queue.Add(cache.MetaObjectToName(object.(*corev1.Pod))) },
-		UpdateFunc: func(_, object any) { queue.Add(cache.MetaObjectToName(object.(*corev1.Pod))) },
-	})
-	if err != nil {
-		return err
+	add := func(object any) { queue.Add(cache.MetaObjectToName(object.(*corev1.Pod))) }
+	if _, err := pods.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    add,
+		UpdateFunc: func(_, object any) { add(object) },
+	}); err != nil {
+		return err // the informer has stopped already
 	}
-	defer pods.RemoveEventHandler(registration)
 
+	lister := corelisters.NewPodLister(pods.GetIndexer())
 	var worker sync.WaitGroup
 	worker.Go(func() {
 		for {
@@ -32,9 +33,9 @@ func Run(ctx context.Context, pods cache.SharedIndexInformer, save func(*corev1.
 				return
 			}
 			// Read here, not in the handler: by now the store may have a newer state than the one of the event.
-			object, exists, err := pods.GetIndexer().GetByKey(key.String())
-			if err == nil && exists && ctx.Err() == nil {
-				save(object.(*corev1.Pod))
+			pod, err := lister.Pods(key.Namespace).Get(key.Name)
+			if err == nil && ctx.Err() == nil { // the pod still exists, and there is time
+				save(pod)
 			}
 			queue.Done(key)
 		}
