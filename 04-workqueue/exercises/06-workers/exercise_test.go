@@ -2,8 +2,8 @@ package exercise_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,21 +28,27 @@ var grader = grade.Exercise[answer]{
 		{Name: "does not wait for the workers", Answer: answers.DoesNotWaitForTheWorkers, Says: "Run returned"},
 		{Name: "leaves out a key that is being synced", Answer: answers.LeavesOutAKeyThatIsBeingSynced,
 			Says: "added again during its sync"},
+		{Name: "waits for a whole batch", Answer: answers.WaitsForAWholeBatch, Says: "workers that wait for each other"},
+		{Name: "returns with the first worker", Answer: answers.ReturnsWithTheFirstWorker, Says: "for all of them"},
 	},
 	Timeout: 10 * time.Second, // for a loop that never waits
-	Grade:   func(t *grade.T, run answer) { t.Bubble(func(t *grade.T) { grading(t, run) }) },
+	Grade: func(t *grade.T, run answer) {
+		for _, workers := range []int{2 + t.Rand.IntN(4), 1} {
+			t.Bubble(func(t *grade.T) { grading(t, run, workers) })
+		}
+	},
 }
 
-// grading has syncs that take a second of the bubble's time.
-func grading(t *grade.T, run answer) {
+// grading has syncs that take up to a minute of the bubble's time, and a key whose syncs take a day.
+func grading(t *grade.T, run answer, workers int) {
 	queue := workqueue.NewTyped[cache.ObjectName]()
 	defer queue.ShutDown()
-	workers := 2 + t.Rand.IntN(4)
 	s := syncs{count: map[cache.ObjectName]int{}, running: map[cache.ObjectName]int{}, workers: workers}
-	var returned atomic.Bool
 	go func() {
 		run(queue, workers, s.handle)
-		returned.Store(true)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.returned, s.left = true, len(s.running)
 	}()
 	// settle waits until all goroutines wait, and returns how many keys were synced, and how many syncs run.
 	settle := func(doing string) (synced, running int) {
@@ -56,8 +62,9 @@ func grading(t *grade.T, run answer) {
 		}
 		return len(s.count), len(s.running)
 	}
+	time.Sleep(time.Hour)
 	settle("Run waits for a key")
-	if returned.Load() {
+	if s.returned {
 		t.Reject("Run returns when the queue is shut down", "Run returned, and the queue was still open", "what waits for the workers?")
 	}
 
@@ -67,48 +74,57 @@ func grading(t *grade.T, run answer) {
 	settle("a sync of " + key.String())
 	queue.Add(key) // during its sync, and the other workers are free
 	settle("the sync of " + key.String() + " ends first")
-	time.Sleep(time.Minute)
+	time.Sleep(time.Hour)
 	settle("a second sync of " + key.String())
-	if n := s.of(key); n < 2 {
+	if n := s.of(key); n != 2 {
 		t.Reject(key.String()+" was added again during its sync: a second sync after it", fmt.Sprintf("%d sync(s)", n),
 			"Done after the sync: until then the queue itself keeps the key back, and then hands it out again")
 	}
 
 	many := 2*workers + t.Rand.IntN(5)
-	for i := range many {
-		queue.Add(cache.NewObjectName("default", fmt.Sprintf("web-%d-%d", number, i)))
+	queue.Add(slow)
+	for i := range many { // all with one name
+		queue.Add(cache.NewObjectName(fmt.Sprintf("team-%d", i), key.Name))
 	}
-	expected := fmt.Sprintf("%d workers, %d keys in the queue: %d syncs at the same time", workers, many, workers)
+	expected := fmt.Sprintf("%d worker(s), %d keys in the queue: %d sync(s) at the same time", workers, 1+many, workers)
 	if _, running := settle(expected); running < workers {
 		t.Reject(expected, fmt.Sprintf("%d sync(s) at the same time", running), "workers that wait for each other")
 	}
 	t.Doing("%s; no lock is held during a sync", expected)
-	time.Sleep(time.Minute)
+	time.Sleep(takesSlow / 2)
+	if synced, _ := settle(expected); synced < 2+many && workers > 1 {
+		t.Reject(fmt.Sprintf("a sync takes %s: the other workers sync the other %d keys meanwhile", takesSlow, many),
+			fmt.Sprintf("%d were synced", synced-2), "workers that wait for each other")
+	}
+	time.Sleep(takesSlow)
 	before, _ := settle("syncs of all keys")
 
 	const last = 10
 	for i := range last {
 		queue.Add(cache.NewObjectName("default", fmt.Sprintf("last-%d", i)))
 	}
+	queue.Add(slow)
 	settle("syncs of the last keys")
 	queue.ShutDown()
+	time.Sleep(2 * takesSlow)
 	const doing = "Run returns when the queue is shut down and empty"
-	synced, running := settle(doing)
-	for i := 0; !returned.Load() && i < 100; i++ {
-		time.Sleep(time.Second / 4)
-		synced, running = settle(doing)
-	}
+	synced, _ := settle(doing)
 	switch synced -= before; {
-	case !returned.Load():
+	case !s.returned:
 		t.Reject(doing, "it still runs", "the second result of Get")
+	case s.left > 0:
+		t.Reject("Run returns when the last sync has ended", fmt.Sprintf("it returned while %d sync(s) ran", s.left),
+			"what waits for the workers, for all of them?")
 	case synced < last:
 		t.Reject(fmt.Sprintf("%d keys were queued at ShutDown: %d syncs", last, last), fmt.Sprintf("%d syncs", synced),
 			"the second result of Get")
-	case running > 0:
-		t.Reject("Run returns when the last sync has ended", fmt.Sprintf("it returned while %d sync(s) ran", running),
-			"what waits for the workers?")
 	}
 }
+
+const takesSlow = 24 * time.Hour
+
+// slow is the key whose syncs take so long.
+var slow = cache.NewObjectName("default", "slow")
 
 // syncs counts the syncs of each key, and says what is wrong with them.
 type syncs struct {
@@ -117,6 +133,8 @@ type syncs struct {
 	mu                    sync.Mutex
 	count, running        map[cache.ObjectName]int
 	expected, wrong, look string
+	returned              bool // Run has, and:
+	left                  int  // so many syncs ran then
 }
 
 func (s *syncs) of(key cache.ObjectName) int {
@@ -139,7 +157,11 @@ func (s *syncs) handle(key cache.ObjectName) {
 		s.wrong, s.look = fmt.Sprintf("%d syncs at the same time", len(s.running)), "what waits until a sync has ended?"
 	}
 	s.mu.Unlock()
-	time.Sleep(time.Second)
+	if key == slow {
+		time.Sleep(takesSlow)
+	} else {
+		time.Sleep(time.Second + rand.N(time.Minute))
+	}
 	s.mu.Lock()
 	if s.running[key]--; s.running[key] == 0 {
 		delete(s.running, key)

@@ -3,6 +3,7 @@ package exercise_test
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
@@ -26,124 +27,177 @@ var grader = grade.Exercise[answer]{
 		{Name: "sleeps in the worker", Answer: answers.SleepsInTheWorker, Says: "holds its key"},
 		{Name: "starts a timer for each sync", Answer: answers.StartsATimerForEachSync, Says: "adds another one"},
 		{Name: "calls AddAfter with 0", Answer: answers.CallsAddAfterWith0, Says: "AddAfter with 0"},
-		{Name: "does not retry after a failure", Answer: answers.DoesNotRetryAfterAFailure, Says: "succeeds with its second retry"},
+		{Name: "does not retry after a failure", Answer: answers.DoesNotRetryAfterAFailure, Says: "succeeds with its last retry"},
 		{Name: "calls AddRateLimited after a success", Answer: answers.CallsAddRateLimitedAfterASuccess, Says: "comes after that time"},
 		{Name: "does not forget a key that comes again", Answer: answers.DoesNotForgetAKeyThatComesAgain, Says: "after each success"},
 		{Name: "comes back only once", Answer: answers.ComesBackOnlyOnce, Says: "not at all"},
+		{Name: "adds a failed key at once", Answer: answers.AddsAFailedKeyAtOnce, Says: "it waits 0s"},
+		{Name: "forgets after each sync", Answer: answers.ForgetsAfterEachSync, Says: "Forget only after a success"},
+		{Name: "looks at the time before the error", Answer: answers.LooksAtTheTimeBeforeTheError, Says: "err, before all else"},
 	},
 	Timeout: 10 * time.Second, // for a loop that never waits
-	Grade:   func(t *grade.T, worker answer) { t.Bubble(func(t *grade.T) { grading(t, worker) }) },
+	Grade: func(t *grade.T, worker answer) {
+		for range 2 { // a second worker begins anew
+			t.Bubble(func(t *grade.T) { grading(t, worker) })
+		}
+	},
 }
 
-// grading has a key that comes again after some minutes, one that does not, and two whose syncs fail twice: one of these
-// comes again, too.
+// grading has a key that comes again after some minutes, one that does not, and two whose syncs fail some times: one of these
+// comes again, too. They have the same name, in four namespaces.
 func grading(t *grade.T, worker answer) {
-	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](5*time.Millisecond, 1000*time.Second)
+	const shortest = 5 * time.Millisecond
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](shortest, 1000*time.Second)
 	queue := workqueue.NewTypedRateLimitingQueue(limiter)
 	defer queue.ShutDown()
-	number := t.Rand.IntN(1000)
-	key := func(name string) cache.ObjectName {
-		return cache.NewObjectName("default", fmt.Sprintf("%s-%d", name, number))
-	}
-	old, never, failing, renewed := key("certificate"), key("config"), key("failing"), key("renewed")
-	period := time.Duration(20+t.Rand.IntN(40)) * time.Minute
-	var mu sync.Mutex
-	syncs := map[cache.ObjectName][]time.Time{}
-	syncsOf := func(key cache.ObjectName) []time.Time {
-		mu.Lock()
-		defer mu.Unlock()
-		return slices.Clone(syncs[key])
-	}
-	go worker(queue, func(key cache.ObjectName) (time.Duration, error) {
-		mu.Lock()
-		syncs[key] = append(syncs[key], time.Now())
-		n := len(syncs[key])
-		mu.Unlock()
-		if n > 1000 { // an answer that goes on and on
-			time.Sleep(1000 * time.Hour)
+	name := fmt.Sprintf("web-%d", t.Rand.IntN(1000))
+	old, never := cache.NewObjectName("certificate", name), cache.NewObjectName("config", name)
+	failing, renewed := cache.NewObjectName("failing", name), cache.NewObjectName("renewed", name)
+	s := syncs{all: map[cache.ObjectName][]attempt{}, fail: map[cache.ObjectName]int{}, again: []cache.ObjectName{old, renewed}}
+	returned := false
+	go func() {
+		worker(queue, s.handle)
+		returned = true
+	}()
+	// retried adds the two keys whose syncs fail.
+	retried := func(when, look string) {
+		t.Helper()
+		before := map[cache.ObjectName]int{}
+		inARow := 3 + t.Rand.IntN(3)
+		for _, key := range []cache.ObjectName{failing, renewed} {
+			before[key] = len(s.of(key))
+			s.fails(key, inARow)
+			queue.Add(key)
 		}
-		switch {
-		case key == failing && n <= 2, key == renewed && n <= 2:
-			return 0, errors.New("the server is too busy")
-		case key == old, key == renewed:
-			return period, nil
+		time.Sleep(20 * time.Second) // longer than the delays, were the count of the first failures still there
+		synctest.Wait()
+		for _, key := range []cache.ObjectName{failing, renewed} {
+			attempts := s.of(key)[before[key]:]
+			if n := len(attempts); n != 1+inARow {
+				t.Reject(fmt.Sprintf("%s%s succeeds with its last retry: %d syncs", when, key, 1+inARow), fmt.Sprintf("%d sync(s)", n),
+					"err, before all else; AddRateLimited")
+			}
+			for i := range inARow {
+				if delay := attempts[i+1].at.Sub(attempts[i].at); delay != shortest<<i {
+					t.Reject(fmt.Sprintf("%s%s waits %s before retry %d", when, key, shortest<<i, i+1), "it waits "+delay.String(), look)
+				}
+			}
 		}
-		return 0, nil
-	})
+	}
 
 	t.Doing("syncs of the keys")
 	queue.Add(old)
 	queue.Add(never)
-	queue.Add(failing)
-	queue.Add(renewed)
 	time.Sleep(time.Second)
 	synctest.Wait()
-	if n := len(syncsOf(old)); n > 1 {
-		t.Reject(fmt.Sprintf("a sync returns %s: its key comes after that time", period), fmt.Sprintf("%d sync(s) in the first second", n),
-			"which method adds a key after a time that you choose?")
+	if returned {
+		t.Reject("Worker returns when the queue is shut down and empty", "it returned, and the queue was open", "the second result of Get")
 	}
-	if n := len(syncsOf(never)); n != 1 {
+	if syncs := s.of(old); len(syncs) > 1 {
+		t.Reject(fmt.Sprintf("a sync returns %s: its key comes after that time", syncs[0].again),
+			fmt.Sprintf("%d sync(s) in the first second", len(syncs)), "which method adds a key after a time that you choose?")
+	}
+	if n := len(s.of(never)); n != 1 {
 		look := "a worker that sleeps holds its key, and can sync no other"
 		if n > 1 {
 			look = "AddAfter with 0 is the same as Add"
 		}
 		t.Reject(fmt.Sprintf("the sync of %s returns 0: 1 sync", never), fmt.Sprintf("%d sync(s)", n), look)
 	}
-	for _, key := range []cache.ObjectName{failing, renewed} {
-		if n := len(syncsOf(key)); n != 3 {
-			t.Reject(key.String()+" succeeds with its second retry: 3 syncs", fmt.Sprintf("%d sync(s)", n), "err, AddRateLimited")
-		}
-	}
+	retried("", "AddRateLimited after each failure; Forget only after a success")
 
 	// Some changes, a few minutes apart.
 	changes := 5 + t.Rand.IntN(5)
 	for range changes {
 		time.Sleep(time.Duration(2+t.Rand.IntN(3)) * time.Minute)
 		synctest.Wait()
-		before := len(syncsOf(old))
+		before := len(s.of(old))
 		queue.Add(old)
 		synctest.Wait()
-		if len(syncsOf(old)) == before {
+		if len(s.of(old)) == before {
 			t.Reject(old.String()+" is added while it waits: a sync at once", "no sync",
 				"a worker that sleeps holds its key, and can sync no other")
 		}
 	}
-	const quietPeriods = 20
+	const quietTime = 20 * longest
 	t.Doing("syncs of the key that comes again and again")
-	time.Sleep((quietPeriods + 1) * period)
+	time.Sleep(longest + quietTime)
 	synctest.Wait()
-	all := append(syncsOf(old), time.Now())
+	all := append(s.of(old), attempt{at: time.Now()})
 	for i := 1; i < len(all); i++ {
-		if gap := all[i].Sub(all[i-1]); gap > period {
+		if gap := all[i].at.Sub(all[i-1].at); gap > all[i-1].again {
 			what := gap.Round(time.Second).String() + " later"
 			if i == len(all)-1 {
 				what = "not at all"
 			}
-			t.Reject(fmt.Sprintf("%s is synced, and again within %s", old, period), what, "what happens after each successful sync?")
+			t.Reject(fmt.Sprintf("%s is synced, and again within %s", old, all[i-1].again), what, "what happens after each successful sync?")
 		}
 	}
-	quiet := 0 // the syncs since the last change, and one period
-	for _, at := range syncsOf(old) {
-		if time.Since(at) < quietPeriods*period {
+	quiet := 0 // the syncs since the last change, and the longest time that a key waits
+	for _, attempt := range s.of(old) {
+		if time.Since(attempt.at) < quietTime {
 			quiet++
 		}
 	}
-	if quiet > 2*quietPeriods {
-		t.Reject(fmt.Sprintf("%d changes, then nothing for %s: about %d syncs", changes, quietPeriods*period, quietPeriods),
-			fmt.Sprintf("%d syncs", quiet), "what a change does to the time that the key still waits for, and whether each sync adds another one")
+	if most := int(quietTime/soonest) + 1; quiet > most {
+		t.Reject(fmt.Sprintf("%d changes, then nothing for %s: at most %d syncs", changes, quietTime, most), fmt.Sprintf("%d syncs", quiet),
+			"what a change does to the time that the key still waits for, and whether each sync adds another one")
 	}
-	if n := len(syncsOf(never)); n != 1 {
+	if n := len(s.of(never)); n != 1 {
 		t.Reject(fmt.Sprintf("the sync of %s returns 0: 1 sync", never), fmt.Sprintf("%d sync(s)", n), "again == 0")
 	}
-
-	// The count of failures was cleared: the delay is the shortest again.
-	for _, key := range []cache.ObjectName{failing, renewed} {
-		if n := queue.NumRequeues(key); n > 0 {
-			t.Reject("a success clears the count of failures", fmt.Sprintf("%s has succeeded, and NumRequeues is %d", key, n),
-				"Forget: is it called after each success?")
-		}
-	}
+	retried("added again: ", "Forget: is it called after each success?")
 	t.Doing("the worker returns when the queue is shut down and empty")
+}
+
+const (
+	soonest = 30 * time.Minute // a sync returns a time between these two
+	longest = 45 * time.Minute
+)
+
+// syncs are those of each key.
+type syncs struct {
+	again []cache.ObjectName // the keys that come again
+
+	mu   sync.Mutex
+	all  map[cache.ObjectName][]attempt
+	fail map[cache.ObjectName]int // how many syncs are still to fail
+}
+
+// attempt is a sync.
+type attempt struct {
+	at    time.Time
+	again time.Duration // that it returned
+}
+
+func (s *syncs) of(key cache.ObjectName) []attempt {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.all[key])
+}
+
+func (s *syncs) fails(key cache.ObjectName, inARow int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fail[key] = inARow
+}
+
+func (s *syncs) handle(key cache.ObjectName) (again time.Duration, err error) {
+	s.mu.Lock()
+	if slices.Contains(s.again, key) {
+		again = soonest + time.Duration(rand.IntN(16))*time.Minute
+	}
+	if s.fail[key] > 0 {
+		s.fail[key]--
+		again, err = longest, errors.New("the server is too busy")
+	}
+	s.all[key] = append(s.all[key], attempt{time.Now(), again})
+	n := len(s.all[key])
+	s.mu.Unlock()
+	if n > 1000 { // an answer that goes on and on
+		time.Sleep(1000 * time.Hour)
+	}
+	return again, err
 }
 
 func TestExercise(t *testing.T) { grader.Test(t) }

@@ -91,3 +91,41 @@ func StartsAGoroutineForEachKey(queue workqueue.TypedInterface[cache.ObjectName]
 	}
 	group.Wait()
 }
+
+// WaitsForAWholeBatch takes some keys, and takes no others before the slowest of their syncs has ended.
+func WaitsForAWholeBatch(queue workqueue.TypedInterface[cache.ObjectName], workers int, syncHandler func(cache.ObjectName)) {
+	for {
+		var batch sync.WaitGroup
+		for i := 0; i < workers && (i == 0 || queue.Len() > 0); i++ {
+			key, shutdown := queue.Get()
+			if shutdown {
+				batch.Wait()
+				return
+			}
+			batch.Go(func() {
+				syncHandler(key)
+				queue.Done(key)
+			})
+		}
+		batch.Wait()
+	}
+}
+
+// ReturnsWithTheFirstWorker does not wait for the others, whose syncs may take longer.
+func ReturnsWithTheFirstWorker(queue workqueue.TypedInterface[cache.ObjectName], workers int, syncHandler func(cache.ObjectName)) {
+	returned := make(chan bool, workers)
+	for range workers {
+		go func() {
+			for {
+				key, shutdown := queue.Get()
+				if shutdown {
+					returned <- true
+					return
+				}
+				syncHandler(key)
+				queue.Done(key)
+			}
+		}()
+	}
+	<-returned
+}

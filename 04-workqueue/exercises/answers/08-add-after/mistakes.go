@@ -118,3 +118,40 @@ func DoesNotRetryAfterAFailure(queue queue, sync syncHandler) {
 		}
 	})
 }
+
+// AddsAFailedKeyAtOnce does not wait until the server is less busy.
+func AddsAFailedKeyAtOnce(queue queue, sync syncHandler) {
+	each(queue, sync, func(key cache.ObjectName, again time.Duration, err error) {
+		if err != nil {
+			queue.Add(key)
+		} else if again > 0 {
+			queue.AddAfter(key, again)
+		}
+	})
+}
+
+// ForgetsAfterEachSync clears the count of failures after a failure, too: the delay never grows.
+func ForgetsAfterEachSync(queue queue, sync syncHandler) {
+	each(queue, sync, func(key cache.ObjectName, again time.Duration, err error) {
+		queue.Forget(key)
+		if err != nil {
+			queue.AddRateLimited(key)
+		} else if again > 0 {
+			queue.AddAfter(key, again)
+		}
+	})
+}
+
+// LooksAtTheTimeBeforeTheError lets a key wait whose sync has failed, for as long as that sync says.
+func LooksAtTheTimeBeforeTheError(queue queue, sync syncHandler) {
+	each(queue, sync, func(key cache.ObjectName, again time.Duration, err error) {
+		if again > 0 {
+			queue.Forget(key)
+			queue.AddAfter(key, again)
+		} else if err != nil {
+			queue.AddRateLimited(key)
+		} else {
+			queue.Forget(key)
+		}
+	})
+}

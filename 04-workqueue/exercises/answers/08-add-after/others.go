@@ -12,21 +12,14 @@ func HasTimersOfItsOwn(
 	queue workqueue.TypedRateLimitingInterface[cache.ObjectName],
 	syncHandler func(cache.ObjectName) (again time.Duration, err error),
 ) {
-	// Timers of its own, one for each key: a sync puts off the next one, which AddAfter cannot do.
-	timers := map[cache.ObjectName]*time.Timer{}
-	defer func() {
-		for _, timer := range timers {
-			timer.Stop()
-		}
-	}()
+	timers := map[cache.ObjectName]*time.Timer{} // one that fires after the end adds its key in vain
 	for {
 		key, shutdown := queue.Get()
 		if shutdown {
 			return
 		}
-		if timer, ok := timers[key]; ok {
+		if timer := timers[key]; timer != nil {
 			timer.Stop()
-			delete(timers, key)
 		}
 		if again, err := syncHandler(key); err != nil {
 			queue.AddRateLimited(key)
