@@ -3,6 +3,7 @@ package exercise_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -24,55 +25,67 @@ type answer = func(
 
 var grader = grade.Exercise[answer]{
 	Learner:  exercise.Run,
-	Accepted: []answer{answers.Run, answers.X},
+	Accepted: []answer{answers.Run, answers.IsItsOwnWorker},
 	Rejected: []grade.Rejected[answer]{
 		{Name: "ends the syncs with ctx", Answer: answers.EndsTheSyncsWithCtx, Says: "context.WithoutCancel"},
 		{Name: "begins no sync after ctx has ended", Answer: answers.BeginsNoSyncAfterCtxHasEnded, Says: "sync(s)"},
 		{Name: "waits with ShutDownWithDrain", Answer: answers.WaitsWithShutDownWithDrain, Says: "were still queued"},
 		{Name: "begins the limit at the start", Answer: answers.BeginsTheLimitAtTheStart, Says: "when does the time"},
-		{Name: "has no limit", Answer: answers.HasNoLimit, Says: "no longer than"},
+		{Name: "has no limit", Answer: answers.HasNoLimit, Says: "a timer that cancels"},
 		{Name: "does not wait for the last sync", Answer: answers.DoesNotWaitForTheLastSync, Says: "while a sync ran"},
 		{Name: "begins syncs after the limit", Answer: answers.BeginsSyncsAfterTheLimit, Says: "had ended already"},
+		{Name: "limits only what begins later", Answer: answers.LimitsOnlyWhatBeginsLater, Says: "that runs when ctx ends"},
+		{Name: "sleeps in place of waiting", Answer: answers.SleepsInPlaceOfWaiting, Says: "while a sync ran"},
+		{Name: "hears of the end only during a sync", Answer: answers.HearsOfTheEndOnlyDuringASync, Says: "the worker waits in Get"},
 	},
 	Timeout: 10 * time.Second, // for a loop that never waits
 	Grade: func(t *grade.T, run answer) {
 		t.Bubble(func(t *grade.T) { enoughTime(t, run) })
-		t.Bubble(func(t *grade.T) { hangingSync(t, run) })
+		for _, before := range []int{1 + t.Rand.IntN(4), 0} { // how many syncs come before the one that hangs
+			t.Bubble(func(t *grade.T) { hangingSync(t, run, before) })
+		}
+		t.Bubble(func(t *grade.T) { nothingToDo(t, run) })
 	},
 }
 
 const (
-	takes   = time.Second            // a sync
-	cleanUp = 200 * time.Millisecond // what a sync does when its context has ended
+	soonest = 10 * time.Minute // a sync takes a time between these two
+	longest = time.Hour
 )
 
 // enoughTime ends ctx while a sync runs and some keys are queued, and all of them can be synced within the limit.
 func enoughTime(t *grade.T, run answer) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	p := start(t, ctx, run, time.Minute)
+	p := start(t, ctx, run, 48*time.Hour)
 	defer p.queue.ShutDown()
-	p.add("early-", 1)
-	t.Doing("a sync of each key")
-	time.Sleep(time.Hour)
-	synctest.Wait()
-	if p := p.now(); p.returned || len(p.begun) == 0 {
+	for range 2 {
+		p.add("early-", 1)
+		t.Doing("a sync of each key")
+		time.Sleep(36 * time.Hour)
+		synctest.Wait()
+	}
+	switch p := p.now(); {
+	case p.returned || len(p.begun) == 0:
 		t.Reject("syncs until ctx ends", fmt.Sprintf("%d sync(s), Run has returned: %t", len(p.begun), p.returned),
 			"Get, and when Run returns")
+	case len(p.begun) == 1:
+		t.Reject("a key that was synced, and is added again: a second sync", "no second sync",
+			"Done: without it, no worker gets the key again")
 	}
 
 	queued := 3 + t.Rand.IntN(5)
 	p.add("web-", queued)
-	time.Sleep(takes / 2)
+	time.Sleep(soonest / 2)
 	cancel()
 	synctest.Wait()
 	p.add("late-", 1)
 	t.Doing("Run returns when the keys are synced")
-	time.Sleep(time.Hour)
+	time.Sleep(36 * time.Hour)
 	synctest.Wait()
-	switch p, synced := p.now(), len(p.now().begun)-1; {
+	switch p, synced := p.now(), len(p.now().begun)-2; {
 	case !p.returned:
-		t.Reject("Run returns when ctx has ended and the queue is empty", "it still runs an hour later",
+		t.Reject("Run returns when ctx has ended and the queue is empty", "it still runs a day later",
 			"ShutDown, and the second result of Get")
 	case p.early:
 		t.Reject("the context of a sync ends when ctx has ended, and then limit is over", "ctx had not ended, a sync's context had",
@@ -86,48 +99,77 @@ func enoughTime(t *grade.T, run answer) {
 	case synced != queued || len(p.left) > 0:
 		look := "after ShutDown, Get still hands out the keys that are queued; it accepts no others"
 		if len(p.left) > 0 {
-			look = "when does the time of limit begin?"
+			look = "when does the time of limit begin? Keys are left only when it is over"
 		}
 		t.Reject(fmt.Sprintf("%d keys when ctx ended, and enough time: %d syncs, no key is left", queued, queued),
 			fmt.Sprintf("%d sync(s), left: %v", synced, p.left), look)
 	}
 }
 
-// hangingSync ends ctx while a sync runs. One of the next syncs only ends with its context.
-func hangingSync(t *grade.T, run answer) {
+// hangingSync ends ctx while a sync runs. That one, or one of the next, only ends with its context.
+func hangingSync(t *grade.T, run answer, before int) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	limit := time.Duration(10+t.Rand.IntN(10)) * time.Second
+	limit := time.Duration(10+t.Rand.IntN(10)) * time.Hour
 	p := start(t, ctx, run, limit)
 	defer p.queue.ShutDown()
-	hangs := 1 + t.Rand.IntN(4)
-	p.add("web-", hangs)
+	p.add("web-", before)
 	p.add("hangs-", 1)
 	want := p.add("left-", 2+t.Rand.IntN(3))
-	time.Sleep(takes / 2)
+	time.Sleep(soonest / 2)
 	cancel()
 	ended := time.Now()
 	t.Doing("Run returns when the limit is over")
-	time.Sleep(2 * time.Hour)
+	time.Sleep(limit + 48*time.Hour)
 	synctest.Wait()
 	byName := func(a, b cache.ObjectName) int { return strings.Compare(a.Name, b.Name) }
-	switch p, took := p.now(), p.now().at.Sub(ended); {
+	expected := fmt.Sprintf("a sync hangs: its context ends when ctx has ended and limit, %s, is over", limit)
+	if before == 0 {
+		expected = fmt.Sprintf("the sync hangs that runs when ctx ends: its context, too, ends when limit, %s, is over", limit)
+	}
+	switch p, took := p.now(), p.now().stopped.Sub(ended); {
+	case p.stopped.IsZero() && p.running:
+		t.Reject("Run returns after the last sync", "Run returned while a sync ran, whose context had not ended",
+			"what waits for the sync?")
+	case p.stopped.IsZero():
+		t.Reject(expected, "it has not ended two days later", "a timer that cancels the context of the syncs, of each of them")
+	case took.Round(time.Second) != limit:
+		t.Reject(expected, fmt.Sprintf("it ends after %s", took.Round(time.Second)), "when does the time begin, and what ends with it?")
 	case !p.returned:
-		t.Reject(fmt.Sprintf("a sync hangs, and Run takes no longer than limit, %s", limit), "it still runs two hours later",
-			"a timer that cancels the context of the syncs")
-	case took > limit+cleanUp+time.Second:
-		t.Reject(fmt.Sprintf("a sync hangs, and Run takes no longer than limit, %s", limit),
-			fmt.Sprintf("it takes %s", took.Round(time.Second)), "a timer that cancels the context of the syncs")
-	case took < limit:
-		t.Reject(fmt.Sprintf("a sync hangs: its context ends after limit, %s", limit), fmt.Sprintf("Run returned after %s", took),
-			"when does the time begin, and what ends with it?")
+		t.Reject("Run returns after the last sync", "it still runs two days later", "ShutDown, and the second result of Get")
 	case p.running:
 		t.Reject("Run returns after the last sync", "Run returned while a sync ran", "cancel asks the sync to end; and what waits for it?")
 	case p.late:
 		t.Reject("after the limit, no sync begins: its key is left", "a sync began, and its context had ended already",
 			"the context's Err, between Get and syncHandler")
+	case p.at.Sub(p.last) > time.Second:
+		t.Reject("Run returns after the last sync", fmt.Sprintf("it returned %s later", p.at.Sub(p.last).Round(time.Second)),
+			"what waits for the sync?")
 	case !slices.Equal(slices.SortedFunc(slices.Values(p.left), byName), want):
 		t.Reject(fmt.Sprintf("left: %v", want), fmt.Sprintf("left: %v", p.left), "the keys that Get hands out when the limit is over")
+	}
+}
+
+// nothingToDo ends ctx while the worker waits for a key.
+func nothingToDo(t *grade.T, run answer) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	p := start(t, ctx, run, time.Hour)
+	defer p.queue.ShutDown()
+	p.add("early-", 1)
+	time.Sleep(2 * longest)
+	cancel()
+	const doing = "ctx ends while the worker waits for a key: Run returns"
+	t.Doing(doing)
+	time.Sleep(time.Second)
+	synctest.Wait()
+	switch p := p.now(); {
+	case !p.returned:
+		t.Reject(doing, "it still runs", "what calls ShutDown when the worker waits in Get? For instance context.AfterFunc")
+	case len(p.left) > 0:
+		t.Reject("no key is left", fmt.Sprintf("left: %v", p.left), "the second result of Get: if it is true, there is no key")
+	case p.open:
+		t.Reject("when Run returns, the context of the syncs ends, too", "it has not ended", "defer cancel()")
 	}
 }
 
@@ -146,9 +188,13 @@ type state struct {
 	late  bool               // the context of a sync had ended before the sync began
 	early bool               // the context of a sync ended before ctx
 
+	stopped time.Time // when the context of the sync that hangs ended
+	last    time.Time // when the last sync ended
+
 	returned bool
 	at       time.Time // when Run returned, and:
 	running  bool      // a sync ran then
+	open     bool      // the context of the last sync had not ended then
 	queued   int       // keys were in the queue then
 	left     []cache.ObjectName
 }
@@ -162,30 +208,33 @@ func (p *program) now() state {
 func start(t *grade.T, ctx context.Context, run answer, limit time.Duration) *program {
 	p := &program{queue: pausing{workqueue.NewTyped[cache.ObjectName]()}}
 	running := 0
-	outer := ctx
+	outer, latest := ctx, ctx
 	syncHandler := func(ctx context.Context, key cache.ObjectName) {
 		p.mu.Lock()
 		p.state.begun = append(p.state.begun, key)
 		running++
+		latest = ctx
 		if ctx.Err() != nil {
 			p.state.ended, p.state.late = true, true
 			p.state.early = p.state.early || outer.Err() == nil
 		}
 		p.mu.Unlock()
-		timer := time.After(takes)
+		timer := time.After(soonest + rand.N(longest-soonest))
 		if key.Name == "hangs-0" {
-			timer = time.After(time.Hour)
+			timer = time.After(1000 * time.Hour)
 		}
 		ended := false
 		select {
 		case <-timer:
 		case <-ctx.Done():
 			ended = true
-			time.Sleep(cleanUp)
+			p.stops(key)
+			time.Sleep(soonest + rand.N(longest-soonest)) // it cleans up
 		}
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.state.ended = p.state.ended || ended
+		p.state.last = time.Now()
 		running--
 	}
 	go func() {
@@ -193,9 +242,18 @@ func start(t *grade.T, ctx context.Context, run answer, limit time.Duration) *pr
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.state.left, p.state.returned, p.state.at = left, true, time.Now()
-		p.state.running, p.state.queued = running > 0, p.queue.Len()
+		p.state.running, p.state.open, p.state.queued = running > 0, latest.Err() == nil, p.queue.Len()
 	}()
 	return p
+}
+
+// stops is called when the context of a sync has ended.
+func (p *program) stops(key cache.ObjectName) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if key.Name == "hangs-0" {
+		p.state.stopped = time.Now()
+	}
 }
 
 // add adds n keys, and returns them.

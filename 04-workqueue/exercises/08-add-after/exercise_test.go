@@ -130,7 +130,8 @@ func grading(t *grade.T, worker answer) {
 			if i == len(all)-1 {
 				what = "not at all"
 			}
-			t.Reject(fmt.Sprintf("%s is synced, and again within %s", old, all[i-1].again), what, "what happens after each successful sync?")
+			t.Reject(fmt.Sprintf("%s is synced, and again within %s", old, all[i-1].again), what,
+				"what happens after each successful sync?")
 		}
 	}
 	quiet := 0 // the syncs since the last change, and the longest time that a key waits

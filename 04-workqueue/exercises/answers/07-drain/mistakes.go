@@ -144,3 +144,73 @@ func WaitsWithShutDownWithDrain(
 	queue.ShutDownWithDrain()
 	return left
 }
+
+// LimitsOnlyWhatBeginsLater gives a sync that begins before the end of ctx a context without a limit.
+func LimitsOnlyWhatBeginsLater(
+	ctx context.Context, queue queue, limit time.Duration, sync syncHandler,
+) (left []cache.ObjectName) {
+	limitedCtx, cancelSyncs := limited(ctx, queue, limit)
+	defer cancelSyncs()
+	each(queue, func(key cache.ObjectName) {
+		switch {
+		case ctx.Err() == nil:
+			sync(context.WithoutCancel(ctx), key)
+		case limitedCtx.Err() == nil:
+			sync(limitedCtx, key)
+		default:
+			left = append(left, key)
+		}
+	})
+	return left
+}
+
+// SleepsInPlaceOfWaiting gives the last sync a second to end. It may need longer.
+func SleepsInPlaceOfWaiting(
+	ctx context.Context, queue queue, limit time.Duration, sync syncHandler,
+) (left []cache.ObjectName) {
+	syncCtx, cancelSyncs := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancelSyncs()
+	drained := make(chan struct{})
+	go func() {
+		defer close(drained)
+		each(queue, func(key cache.ObjectName) {
+			if syncCtx.Err() == nil {
+				sync(syncCtx, key)
+			} else {
+				left = append(left, key)
+			}
+		})
+	}()
+	<-ctx.Done()
+	queue.ShutDown()
+	select {
+	case <-drained:
+	case <-time.After(limit):
+		cancelSyncs()
+		time.Sleep(time.Second)
+	}
+	return left
+}
+
+// HearsOfTheEndOnlyDuringASync waits in Get for ever if ctx ends there.
+func HearsOfTheEndOnlyDuringASync(
+	ctx context.Context, queue queue, limit time.Duration, sync syncHandler,
+) (left []cache.ObjectName) {
+	syncCtx, cancelSyncs := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancelSyncs()
+	each(queue, func(key cache.ObjectName) {
+		if syncCtx.Err() != nil {
+			left = append(left, key)
+			return
+		}
+		stop := context.AfterFunc(ctx, func() {
+			if !queue.ShuttingDown() {
+				queue.ShutDown()
+				time.AfterFunc(limit, cancelSyncs)
+			}
+		})
+		defer stop()
+		sync(syncCtx, key)
+	})
+	return left
+}

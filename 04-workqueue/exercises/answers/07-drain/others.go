@@ -8,21 +8,19 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// X X
-func X(
+// IsItsOwnWorker syncs in the goroutine of its caller. The end of ctx starts the rest.
+func IsItsOwnWorker(
 	ctx context.Context,
 	queue workqueue.TypedInterface[cache.ObjectName],
 	limit time.Duration,
 	syncHandler func(context.Context, cache.ObjectName),
 ) (left []cache.ObjectName) {
-	// The worker is this goroutine. ctx's end starts the rest.
 	syncCtx, cancelSyncs := context.WithCancel(context.Background())
 	defer cancelSyncs()
-	stop := context.AfterFunc(ctx, func() {
+	context.AfterFunc(ctx, func() {
 		queue.ShutDown()
 		time.AfterFunc(limit, cancelSyncs)
 	})
-	defer stop()
 
 	for {
 		key, shutdown := queue.Get()
