@@ -30,15 +30,28 @@ var grader = grade.Exercise[answer]{
 		{Name: "gives work the caller's context", Answer: answers.GivesWorkTheCallersContext, Says: "when the Lease cannot be renewed"},
 		{Name: "lets the Lease run out", Answer: answers.LetsTheLeaseRunOut, Says: "works while"},
 		{Name: "releases what it has lost", Answer: answers.ReleasesWhatItHasLost, Says: "released while"},
+		{Name: "releases without asking", Answer: answers.ReleasesWithoutAsking, Says: "carl releases it, and anna holds it"},
+		{Name: "releases with an ended context", Answer: answers.ReleasesWithAnEndedContext, Says: "soon after the first has ended"},
+		{Name: "waits for an answer for ever", Answer: answers.WaitsForAnAnswerForEver, Says: "and the server answers nothing"},
+		{Name: "sleeps in place of waiting", Answer: answers.SleepsInPlaceOfWaiting, Says: "a request still runs"},
 	},
 	Grade: func(t *grade.T, lead answer) {
-		needs := time.Duration(30+t.Rand.IntN(30)) * time.Second // others find out up to 24 s later that a Lease has run out
+		needs := time.Duration(120+t.Rand.IntN(1800)) * time.Second // others find out up to 24 s later that a Lease has run out
 		t.Bubble(func(t *grade.T) {
-			away := start(t, &lease{away: true}, lead, "olga", time.Second)
-			time.Sleep(time.Minute)
-			away.cancel()
-			await(t, away.lease, away.returned, time.Minute, "Lead returns when ctx ends and the server does not answer", notCalled)
-			away.check(t, false)
+			t.Doing("Lead returns when the lock has no identity")
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			if err := lead(ctx, &lock{lease: &lease{}, name: ""}, func(context.Context) {}); err == nil {
+				t.Reject("Lead returns an error when the lock has no identity", "it returns nil", "the error of NewLeaderElector")
+			}
+
+			for _, server := range []trouble{refuses, silent} {
+				away := start(t, &lease{server: server}, lead, "olga", time.Second)
+				time.Sleep(time.Minute)
+				away.cancel()
+				await(t, away.lease, away.returned, 2*time.Minute, "Lead returns when ctx ends and the server "+string(server), notEnded)
+				away.check(t, false)
+			}
 
 			late := start(t, &lease{endsAtOnce: true}, lead, "emil", time.Second)
 			const lateEnd = "Lead returns when ctx ends while the Lease is being acquired"
@@ -75,16 +88,36 @@ var grader = grade.Exercise[answer]{
 			await(t, l, second.returned, time.Minute, "Lead returns when the Lease is lost", "LeaderElector.Run")
 			second.check(t, true)
 			await(t, l, last.works, time.Minute, "another process leads after the Lease has run out", "LeaseDuration")
-			l.stopAnswering()
 			last.cancel()
-			await(t, l, last.returned, time.Minute, "Lead returns when ctx ends and the server has stopped answering", "LeaderElector.Run")
+			await(t, l, last.returned, time.Minute, "Lead returns when ctx ends", "LeaderElector.Run")
 			last.check(t, false)
+
+			for _, server := range []trouble{refuses, silent, silentToWrites} {
+				alone := start(t, &lease{}, lead, "finn", time.Second)
+				await(t, alone.lease, alone.works, time.Minute, "work is called in the only process", "OnStartedLeading")
+				alone.lease.set(server)
+				alone.cancel()
+				await(t, alone.lease, alone.returned, 2*time.Minute, "Lead returns when ctx has ended, and the server "+string(server),
+					notEnded)
+				alone.check(t, false)
+			}
+
+			// The work ends while a request is under way, which takes some time more when its context has ended.
+			slow := start(t, &lease{slowEnd: time.Duration(1+t.Rand.IntN(60)) * time.Minute}, lead, "gina", 0)
+			await(t, slow.lease, slow.works, time.Minute, "work is called in the only process", "OnStartedLeading")
+			slow.cancel()
+			await(t, slow.lease, slow.returned, 2*time.Hour, "Lead returns after LeaderElector.Run has", "LeaderElector.Run")
+			time.Sleep(time.Hour)
+			await(t, slow.lease, slow.returned, time.Second, "Lead has returned", "LeaderElector.Run")
 		})
 	},
 }
 
 // notCalled is where to look if Lead does not return without having led.
 const notCalled = "who ends the context of LeaderElector.Run when work was never called?"
+
+// notEnded is where to look if Lead does not return while the server does not answer.
+const notEnded = "which context has each request, also that of the release, and when does it end?"
 
 // process is one of those that want to lead.
 type process struct {
@@ -112,12 +145,16 @@ func start(t *grade.T, l *lease, lead answer, name string, needs time.Duration) 
 			<-ctx.Done()
 			close(p.asked)
 			time.Sleep(needs)
+			if l.slowEnd > 0 {
+				l.waitForRequest()
+			}
 			l.end()
 		})
 		if l.isWorking(name) {
 			l.wrong("Lead returns after work has", "it returns while work still runs", "OnStartedLeading runs in a goroutine of its own")
 		}
 		p.begunInTime = l.isBegun(name)
+		l.leave(name)
 	}()
 	return p
 }
@@ -154,9 +191,13 @@ type lease struct {
 	record  *resourcelock.LeaderElectionRecord
 	version int
 	broken  string // whose renewals fail
-	away    bool   // the server does not answer
+	server  trouble
+	// slowEnd is how long a request takes to return when its context has ended.
+	slowEnd time.Duration
 	// endsAtOnce ends the context of a process while it acquires the Lease.
 	endsAtOnce bool
+	sending    map[string]int  // how many requests of each process are under way
+	left       map[string]bool // whose Lead has returned
 	working    string          // whose work runs
 	began      map[string]bool // whose work has been called
 	problem    [3]string       // expected, seen, look: the first that was wrong
@@ -221,11 +262,45 @@ func (l *lease) breakRenewals(name string) {
 	l.broken = name
 }
 
-// stopAnswering lets every request fail.
-func (l *lease) stopAnswering() {
+// trouble is what the server does with requests: words for a verdict.
+type trouble string
+
+const (
+	refuses        trouble = "refuses connections"
+	silent         trouble = "answers nothing"
+	silentToWrites trouble = "answers no write"
+)
+
+func (l *lease) set(server trouble) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.away = true
+	l.server = server
+}
+
+// waitForRequest waits until a request is under way, or no more come.
+func (l *lease) waitForRequest() {
+	for range 6000 {
+		l.mu.Lock()
+		sending := l.sending[l.working]
+		l.mu.Unlock()
+		if sending > 0 {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// leave checks that a process has no requests any more when its Lead has returned.
+func (l *lease) leave(name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.left == nil {
+		l.left = map[string]bool{}
+	}
+	l.left[name] = true
+	if l.sending[name] > 0 {
+		l.wrongLocked("all requests have ended when Lead returns", "a request still runs", "who waits for LeaderElector.Run?")
+	}
 }
 
 var errNoAnswer = errors.New("the server does not answer")
@@ -242,12 +317,49 @@ func (l *lock) Identity() string   { return l.name }
 func (l *lock) Describe() string   { return "the Lease" }
 func (l *lock) RecordEvent(string) {}
 
-func (l *lock) Get(context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+// send is the way of a request to the server and back. It takes a moment, and ends with ctx.
+func (l *lock) send(ctx context.Context, writes bool) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	l.mu.Lock()
+	if l.left[l.name] {
+		l.wrongLocked("no request is sent when Lead has returned", "one is sent", "who waits for LeaderElector.Run?")
+	}
+	if l.sending == nil {
+		l.sending = map[string]int{}
+	}
+	l.sending[l.name]++
+	server := l.server
+	l.mu.Unlock()
+	defer func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.sending[l.name]--
+	}()
+
+	answer := time.After(100 * time.Millisecond)
+	switch {
+	case server == refuses:
+		return errNoAnswer
+	case server == silent, server == silentToWrites && writes:
+		answer = nil
+	}
+	select {
+	case <-answer:
+		return nil
+	case <-ctx.Done():
+		time.Sleep(l.slowEnd)
+		return ctx.Err()
+	}
+}
+
+func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	if err := l.send(ctx, false); err != nil {
+		return nil, nil, err
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.away {
-		return nil, nil, errNoAnswer
-	}
 	if l.record == nil {
 		return nil, nil, apierrors.NewNotFound(coordinationv1.Resource("leases"), "leader")
 	}
@@ -257,36 +369,47 @@ func (l *lock) Get(context.Context) (*resourcelock.LeaderElectionRecord, []byte,
 	return &record, raw, err
 }
 
-func (l *lock) Create(_ context.Context, record resourcelock.LeaderElectionRecord) error {
+func (l *lock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	if err := l.send(ctx, true); err != nil {
+		return err
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.away {
-		return errNoAnswer
-	}
 	if l.record != nil {
 		return apierrors.NewAlreadyExists(coordinationv1.Resource("leases"), "leader")
 	}
+	l.store(record)
 	if l.endsAtOnce {
 		l.cancel()
+		time.Sleep(time.Second) // the answer comes after the end
 	}
-	l.set(record)
 	return nil
 }
 
-func (l *lock) Update(_ context.Context, record resourcelock.LeaderElectionRecord) error {
+func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	l.mu.Lock()
+	broken := l.broken == l.name && record.HolderIdentity != ""
+	l.mu.Unlock()
+	if broken {
+		return errNoAnswer
+	}
+	if err := l.send(ctx, true); err != nil {
+		return err
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case l.away, l.broken == l.name && record.HolderIdentity != "":
-		return errNoAnswer
 	case l.version != l.lease.version:
 		return apierrors.NewConflict(coordinationv1.Resource("leases"), "leader", errors.New("the Lease has changed"))
+	case record.HolderIdentity == "" && l.record.HolderIdentity != "" && l.record.HolderIdentity != l.name:
+		l.wrongLocked("only its holder releases the Lease", fmt.Sprintf("%s releases it, and %s holds it", l.name, l.record.HolderIdentity),
+			"LeaderElectionRecord.HolderIdentity, and Identity of the lock")
 	case record.HolderIdentity == "" && l.working == l.name:
 		l.wrongLocked("the Lease is released after work has returned",
 			fmt.Sprintf("it is released while the work of %s still runs%s", l.name, l.lostBy(l.name)),
 			`when does LeaderElector release? the section "Why" of the chapter, "First the workers, then the Lease"`)
 	}
-	l.set(record)
+	l.store(record)
 	return nil
 }
 
@@ -298,7 +421,7 @@ func (l *lease) lostBy(name string) string {
 	return ""
 }
 
-func (l *lock) set(record resourcelock.LeaderElectionRecord) {
+func (l *lock) store(record resourcelock.LeaderElectionRecord) {
 	l.record = &record
 	l.lease.version++
 	l.version = l.lease.version

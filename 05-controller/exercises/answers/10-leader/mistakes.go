@@ -80,8 +80,51 @@ func ReleasesWhatItHasLost(ctx context.Context, lock resourcelock.Interface, wor
 	return lead(ctx, lock, true, work)
 }
 
+// ReleasesWithoutAsking releases also if another process holds the Lease.
+func ReleasesWithoutAsking(ctx context.Context, lock resourcelock.Interface, work func(ctx context.Context)) error {
+	return leadAndThen(ctx, lock, false, work, (*sync.WaitGroup).Wait, func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		if record, _, err := lock.Get(ctx); err == nil {
+			record.HolderIdentity = ""
+			_ = lock.Update(ctx, *record)
+		}
+	})
+}
+
+// ReleasesWithAnEndedContext releases with ctx, with which no request is sent any more.
+func ReleasesWithAnEndedContext(ctx context.Context, lock resourcelock.Interface, work func(ctx context.Context)) error {
+	return leadAndThen(ctx, lock, false, work, (*sync.WaitGroup).Wait, func() { releaseWith(ctx, lock) })
+}
+
+// WaitsForAnAnswerForEver releases with a context that never ends.
+func WaitsForAnAnswerForEver(ctx context.Context, lock resourcelock.Interface, work func(ctx context.Context)) error {
+	return leadAndThen(ctx, lock, false, work, (*sync.WaitGroup).Wait, func() { releaseWith(context.WithoutCancel(ctx), lock) })
+}
+
+// SleepsInPlaceOfWaiting hopes that the elector has ended after a second.
+func SleepsInPlaceOfWaiting(ctx context.Context, lock resourcelock.Interface, work func(ctx context.Context)) error {
+	return leadAndThen(ctx, lock, false, work, func(*sync.WaitGroup) { time.Sleep(time.Second) }, func() { release(lock) })
+}
+
+// releaseWith is release with that context.
+func releaseWith(ctx context.Context, lock resourcelock.Interface) {
+	if record, _, err := lock.Get(ctx); err == nil && record.HolderIdentity == lock.Identity() {
+		record.HolderIdentity = ""
+		_ = lock.Update(ctx, *record)
+	}
+}
+
 // lead is Lead without its release: the elector releases, or nobody does.
 func lead(ctx context.Context, lock resourcelock.Interface, release bool, work func(ctx context.Context)) error {
+	return leadAndThen(ctx, lock, release, work, (*sync.WaitGroup).Wait, func() {})
+}
+
+// leadAndThen is Lead with another wait for the elector, and another release.
+func leadAndThen(
+	ctx context.Context, lock resourcelock.Interface, release bool, work func(ctx context.Context),
+	wait func(*sync.WaitGroup), last func(),
+) error {
 	elected := make(chan context.Context, 1)
 	elector, err := newElector(lock, release, leaderelection.LeaderCallbacks{
 		OnStartedLeading: func(leading context.Context) { elected <- leading },
@@ -93,19 +136,22 @@ func lead(ctx context.Context, lock resourcelock.Interface, release bool, work f
 	electing, stopElecting := context.WithCancel(context.WithoutCancel(ctx))
 	var group sync.WaitGroup
 	group.Go(func() { elector.Run(electing) })
-	defer group.Wait()
-	defer stopElecting() // runs before Wait
+	lost := false
 	select {
 	case leading := <-elected:
 		working, cancel := context.WithCancel(leading)
 		defer cancel()
 		defer context.AfterFunc(ctx, cancel)()
 		work(working)
-		if leading.Err() != nil {
-			return errors.New("the Lease is lost")
-		}
+		lost = leading.Err() != nil
 	case <-ctx.Done():
 	}
+	stopElecting()
+	wait(&group)
+	if lost {
+		return errors.New("the Lease is lost")
+	}
+	last()
 	return nil
 }
 
@@ -145,5 +191,6 @@ func ForgetsALateStart(ctx context.Context, lock resourcelock.Interface, work fu
 	if lost.Load() {
 		return errors.New("the Lease could not be renewed in time")
 	}
-	return release(context.WithoutCancel(ctx), lock)
+	release(lock)
+	return nil
 }

@@ -12,7 +12,7 @@ import (
 
 // HoldsTheLockBack has a lock that keeps a release back while the work runs.
 func HoldsTheLockBack(ctx context.Context, lock resourcelock.Interface, work func(ctx context.Context)) error {
-	elected := make(chan context.Context, 1)
+	elected := make(chan context.Context)
 	held := &heldLock{Interface: lock}
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock:            held,
@@ -21,7 +21,12 @@ func HoldsTheLockBack(ctx context.Context, lock resourcelock.Interface, work fun
 		RetryPeriod:     2 * time.Second,
 		ReleaseOnCancel: true,
 		Callbacks: leaderelection.LeaderCallbacks{
-			OnStartedLeading: func(leading context.Context) { elected <- leading },
+			OnStartedLeading: func(leading context.Context) {
+				select {
+				case elected <- leading:
+				case <-leading.Done(): // nobody receives it: ctx has ended
+				}
+			},
 			OnStoppedLeading: func() {},
 		},
 	})

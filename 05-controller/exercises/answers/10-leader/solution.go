@@ -49,16 +49,19 @@ func Lead(ctx context.Context, lock resourcelock.Interface, work func(ctx contex
 		return errors.New("the Lease could not be renewed in time")
 	}
 	// Also if work was never called: the Lease may have been acquired just now. If this fails, the Lease runs out.
-	_ = release(context.WithoutCancel(ctx), lock)
+	release(lock)
 	return nil
 }
 
 // release gives the Lease up, if this process holds it, so that the next one need not wait until it has run out.
-func release(ctx context.Context, lock resourcelock.Interface) error {
+func release(lock resourcelock.Interface) {
+	// With a context that has ended nothing would be sent, and without a limit a server that does not answer would hold us up.
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
 	record, _, err := lock.Get(ctx)
 	if err != nil || record.HolderIdentity != lock.Identity() {
-		return err
+		return
 	}
 	record.HolderIdentity = ""
-	return lock.Update(ctx, *record)
+	_ = lock.Update(ctx, *record)
 }
