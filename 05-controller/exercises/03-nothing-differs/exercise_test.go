@@ -145,7 +145,8 @@ func (s *state) check(after string) {
 		s.uid = service.UID
 	}
 	if service.UID != s.uid {
-		s.Reject(fmt.Sprintf("after %s, the Service is the same one", after), "it was deleted, and created again", "ServiceInterface.Update")
+		s.Reject(fmt.Sprintf("after %s, the Service is the same one", after), "it was deleted, and created again",
+			"ServiceInterface.Update")
 	}
 	for _, field := range []struct{ name, want, got string }{
 		{"the label workbook/database", "true", service.Labels["workbook/database"]},

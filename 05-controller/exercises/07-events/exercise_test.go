@@ -126,7 +126,8 @@ func (s script) check(t *grade.T, recorder *recorder, err error) {
 		if got == "" {
 			got = "none"
 		}
-		t.Reject(fmt.Sprintf("%s, after %s", want, s.what), "recorded: "+got, "the table of the task, and what you remember of each ConfigMap")
+		t.Reject(fmt.Sprintf("%s, after %s", want, s.what), "recorded: "+got,
+			"the table of the task, and what you remember of each ConfigMap")
 	}
 	if about, err := apimeta.Accessor(recorder.about); err == nil && about.GetUID() != s.configMap.UID {
 		t.Reject("the Event is about ConfigMap "+s.configMap.Name, "it is about "+about.GetName(), "EventRecorder.Event")

@@ -42,7 +42,8 @@ var grader = grade.Exercise[answer]{
 		{Name: "takes any Secret for its own", Answer: answers.TakesAnySecretForItsOwn, Says: "is on the server: an error"},
 		{Name: "takes what the store has", Answer: answers.TakesWhatTheStoreHas, Says: "is in the store: an error, or a new Secret"},
 		{Name: "deletes the old one", Answer: answers.DeletesTheOldOne, Says: "it sends DELETE secrets/"},
-		{Name: "ignores the error of List", Answer: answers.IgnoresTheErrorOfList, Says: "500 InternalError: EnsureSecret returns an error"},
+		{Name: "ignores the error of List", Answer: answers.IgnoresTheErrorOfList,
+			Says: "500 InternalError: EnsureSecret returns an error"},
 	},
 	Grade: func(t *grade.T, ensureSecret answer) {
 		config := testcluster.Config(t)
