@@ -113,6 +113,9 @@ func withoutVerdict(stderr, ended string, inTime bool, doing string, timeout tim
 	case panicLine.MatchString(stderr) && place != "":
 		return manifest.Verdict{Expected: "an answer without a panic", Seen: panicLine.FindStringSubmatch(stderr)[1] + place,
 			Look: "the line named above"}
+	case panicLine.MatchString(stderr) && inClientGo(stderr):
+		return manifest.Verdict{Expected: "an answer without a panic", Seen: panicLine.FindStringSubmatch(stderr)[1] + ", in client-go",
+			Look: "what the answer has given to client-go: a function, a client or an object that is nil?"}
 	case panicLine.MatchString(stderr):
 		return manifest.Verdict{Broken: true, Seen: panicLine.FindStringSubmatch(stderr)[1]}
 	default:
@@ -132,6 +135,13 @@ var (
 	// logLine is how klog's lines begin. They are for operators, not for the learner.
 	logLine = regexp.MustCompile(`^[IWEF]\d{4} `)
 )
+
+// inClientGo says whether the goroutine that has panicked, the first of a trace, was in client-go, and not called by a grader.
+func inClientGo(trace string) bool {
+	_, after, _ := strings.Cut(trace, "\ngoroutine ")
+	goroutine, _, _ := strings.Cut(after, "\n\n")
+	return strings.Contains(goroutine, "k8s.io/client-go@") && !strings.Contains(goroutine, "exercise_test.go:")
+}
 
 // place is the line of the answer that a trace names: that of a goroutine that runs or could run, if there is one, else the
 // first. A goroutine that has not begun yet is in line 1, which says nothing.
