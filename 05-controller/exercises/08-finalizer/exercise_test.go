@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -44,6 +45,7 @@ var grader = grade.Exercise[answer]{
 			Says: "it returns nil, and the finalizer is there, and the bucket is gone"},
 		{Name: "has a context of its own", Answer: answers.HasAContextOfItsOwn, Says: "each request has the ctx"},
 	},
+	Timeout: time.Minute, // it sends more requests than other graders
 	Grade: func(t *grade.T, sync answer) {
 		config := testcluster.Config(t)
 		g := &world{

@@ -80,7 +80,7 @@ func (e Exercise[F]) run(t *testing.T, name string) manifest.Verdict {
 	stillHangs.Stop() // its number may soon be another process's
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 
-	if verdict == nil || strings.Contains(stderr.String(), "WARNING: DATA RACE") {
+	if verdict == nil || strings.Contains(stderr.String(), dataRace) {
 		found := withoutVerdict(stderr.String(), cmd.ProcessState.String(), inTime, doing, e.timeout(name))
 		verdict = &found
 	}
@@ -95,9 +95,10 @@ func (e Exercise[F]) run(t *testing.T, name string) manifest.Verdict {
 func withoutVerdict(stderr, ended string, inTime bool, doing string, timeout time.Duration) manifest.Verdict {
 	place := place(stderr)
 	switch {
-	case strings.Contains(stderr, "WARNING: DATA RACE"):
-		return manifest.Verdict{Expected: "goroutines share variables only through a lock or a channel", Seen: "a data race" + place,
-			Look: "go test -race -run TestExercise shows both goroutines"}
+	case strings.Contains(stderr, dataRace):
+		return manifest.Verdict{Expected: "goroutines share variables only through a lock or a channel",
+			Seen: "a data race" + places(stderr),
+			Look: "a variable there that one goroutine writes, while another one reads or writes it"}
 	case !inTime:
 		return manifest.Verdict{Expected: doing, Seen: fmt.Sprintf("nothing within %s; the answer still runs%s", timeout, place),
 			Look: "a loop, a wait or a lock that nothing ends; where there is a ctx, its end must end it"}
@@ -160,6 +161,22 @@ func place(trace string) string {
 		}
 	}
 	return ""
+}
+
+// dataRace is how the race detector's report begins.
+const dataRace = "WARNING: DATA RACE"
+
+// places are the lines of the answer at which two goroutines use the same variable. They are in the first two parts of the race
+// detector's report.
+func places(report string) string {
+	_, report, _ = strings.Cut(report, dataRace)
+	one, report, _ := strings.Cut(report, "\n\n")
+	another, _, _ := strings.Cut(report, "\n\n")
+	first, second := place(one), place(another)
+	if first == second {
+		return first
+	}
+	return first + second
 }
 
 // leak is the verdict for goroutines that still run.
