@@ -116,16 +116,16 @@ func longSaves(t *grade.T, run answer) {
 	t.Doing("Run returns when ctx has ended, and then the save that runs")
 	time.Sleep(time.Minute)
 	synctest.Wait()
-	if p.saving {
+	if p.now().saving {
 		t.Reject("Run waits for the save that runs, and returns", "Run returned while a save ran", "what waits for the worker?")
 	}
 	time.Sleep(long)
 	synctest.Wait()
-	if n := p.saves.late; n > 0 {
+	if _, n := p.saves.judge(); n > 0 {
 		t.Reject("no save begins after ctx has ended", fmt.Sprintf("%d save(s)", n),
 			"after ShutDown, Get still hands out the keys that are queued: what does the worker do then?")
 	}
-	if !p.returned {
+	if !p.now().returned {
 		t.Reject("Run returns when ctx and the save that runs have ended", "it still runs", "ShutDown, after <-ctx.Done()")
 	}
 	p.group.Wait()
@@ -165,9 +165,21 @@ type program struct {
 	group  sync.WaitGroup
 	saves  saves
 
+	mu    sync.Mutex
+	state state
+}
+
+// state is what an answer has come to.
+type state struct {
 	returned bool
 	err      error // that it returned, and:
 	saving   bool  // a save ran then
+}
+
+func (p *program) now() state {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.state
 }
 
 // start runs an answer with pods that the server has already.
@@ -181,8 +193,10 @@ func start(t *grade.T, run answer, takes time.Duration, pods ...*corev1.Pod) *pr
 	informer := cache.NewSharedIndexInformer(p.server, &corev1.Pod{}, 0, cache.Indexers{})
 	p.group.Go(func() { informer.RunWithContext(ctx) })
 	p.group.Go(func() {
-		p.err = run(ctx, informer, p.saves.save)
-		p.returned, p.saving = true, p.saves.running() > 0
+		err := run(ctx, informer, p.saves.save)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.state = state{returned: true, err: err, saving: p.saves.running() > 0}
 	})
 	return p
 }
@@ -193,11 +207,11 @@ func (p *program) settle(t *grade.T, doing string) {
 	t.Doing("%s; no lock is held during a save", doing)
 	time.Sleep(rest)
 	synctest.Wait()
-	if p.returned {
+	if p := p.now(); p.returned {
 		t.Reject("Run waits for events until ctx ends", fmt.Sprintf("it returned (%v)", p.err), "<-ctx.Done()")
 	}
-	if p.saves.wrong != "" {
-		t.Reject("never two saves of the same pod at the same time", p.saves.wrong, "Get gives a key to one worker only, until Done")
+	if twice, _ := p.saves.judge(); twice != "" {
+		t.Reject("never two saves of the same pod at the same time", twice, "Get gives a key to one worker only, until Done")
 	}
 }
 
@@ -237,8 +251,8 @@ type saves struct {
 
 	mu    sync.Mutex
 	all   map[cache.ObjectName]*saved
-	wrong string
-	late  int // saves that began after ctx had ended
+	twice string // two saves of one pod at the same time
+	late  int    // saves that began after ctx had ended
 }
 
 // saved is what the database has of a pod.
@@ -266,6 +280,13 @@ func (s *saves) count() (n int) {
 	return n
 }
 
+// judge returns what is wrong with the saves.
+func (s *saves) judge() (twice string, late int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.twice, s.late
+}
+
 func (s *saves) running() (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -283,7 +304,7 @@ func (s *saves) save(pod *corev1.Pod) {
 	}
 	saved := s.all[key]
 	if saved.running > 0 {
-		s.wrong = fmt.Sprintf("two saves of %s at the same time", key)
+		s.twice = fmt.Sprintf("two saves of %s at the same time", key)
 	}
 	if s.ctx.Err() != nil {
 		s.late++
