@@ -19,7 +19,7 @@ type answer = func(ctx context.Context, pods typedcorev1.PodInterface, pageSize 
 
 var grader = grade.Exercise[answer]{
 	Learner:  exercise.PodNames,
-	Accepted: []answer{answers.PodNames, answers.LeavesThePagesToThePager},
+	Accepted: []answer{answers.PodNames, answers.LeavesThePagesToThePager, answers.KeepsNoOrder},
 	Rejected: []grade.Rejected[answer]{
 		{Name: "asks for all at once", Answer: answers.AsksForAllAtOnce, Says: "a request without a limit"},
 		{Name: "asks for the first page again", Answer: answers.AsksForTheFirstPageAgain, Says: "requests 1 and 2 ask for the same page"},
@@ -27,6 +27,9 @@ var grader = grade.Exercise[answer]{
 		{Name: "keeps the last page", Answer: answers.KeepsTheLastPage, Says: "names, the first is"},
 		{Name: "stops at a short page", Answer: answers.StopsAtAShortPage, Says: "begin again"},
 		{Name: "ignores the error of a page", Answer: answers.IgnoresTheErrorOfAPage, Says: "and no error"},
+		{Name: "returns what it has after any other error", Answer: answers.KnowsExpiredOnly, Says: "answered 403 to page 1"},
+		{Name: "lists all after 410", Answer: answers.ListsAllAfter410, Says: "after 410, a request without a limit"},
+		{Name: "has a context of its own", Answer: answers.HasAContextOfItsOwn, Says: "the list request has another one"},
 	},
 	Grade: gradePodNames,
 }
@@ -35,15 +38,26 @@ func TestExercise(t *testing.T) { grader.Test(t) }
 func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 
 func gradePodNames(t *grade.T, podNames answer) {
-	run := follow.New(t)
 	pageSize, pages := 2+t.Rand.IntN(4), 3+t.Rand.IntN(4)
-	var want []string
-	for number := range pageSize * pages { // the last page is full, too
-		want = append(want, fmt.Sprintf("web-%03d-%d", number, t.Rand.IntN(1000)))
-		run.Create(follow.Pod(want[number]))
-	}
+	gradeAllPages(t, podNames, pageSize, pages)
+	gradeForbidden(t, podNames, pageSize, pages, 1)
+	gradeForbidden(t, podNames, pageSize, pages, 2+t.Rand.IntN(pages-1))
+	gradeExpired(t, podNames, pageSize, pages)
+}
 
-	ctx, cancel := context.WithCancel(t.Context())
+// start starts a server that has pods for so many pages. The last page is full, too.
+func start(t *grade.T, pageSize, pages int) (run *follow.Run, names []string) {
+	run = follow.New(t)
+	for number := range pageSize * pages {
+		names = append(names, fmt.Sprintf("web-%03d-%d", number, t.Rand.IntN(1000)))
+		run.Create(follow.Pod(names[number]))
+	}
+	return run, names
+}
+
+func gradeAllPages(t *grade.T, podNames answer, pageSize, pages int) {
+	run, want := start(t, pageSize, pages)
+	ctx, cancel := context.WithCancel(run.Context())
 	defer cancel()
 	run.Requested = func(*http.Request) {
 		if len(run.Requests("list")) > pages {
@@ -52,16 +66,8 @@ func gradePodNames(t *grade.T, podNames answer) {
 	}
 	t.Doing("PodNames returns")
 	names, err := podNames(ctx, run.Client(), int64(pageSize))
-	lists := run.Requests("list")
-	for _, list := range lists {
-		switch limit := list.Query.Get("limit"); {
-		case limit == "":
-			t.Reject(fmt.Sprintf("pages of %d pods", pageSize), "a request without a limit", "Limit in metav1.ListOptions")
-		case limit != fmt.Sprint(pageSize):
-			t.Reject(fmt.Sprintf("pages of %d pods", pageSize), "a request with the limit "+limit, "Limit in metav1.ListOptions")
-		}
-	}
-	if len(lists) > pages {
+	checkRequests(t, run, pageSize)
+	if lists := run.Requests("list"); len(lists) > pages {
 		for i := range len(lists) - 1 {
 			if lists[i].Query.Get("continue") == lists[i+1].Query.Get("continue") {
 				t.Reject(fmt.Sprintf("%d requests for %d pods, each for another page", pages, len(want)),
@@ -76,6 +82,7 @@ func gradePodNames(t *grade.T, podNames answer) {
 	if err != nil {
 		t.Reject(fmt.Sprintf("the names of %d pods", len(want)), "the error "+err.Error(), "the options of the request that failed")
 	}
+	slices.Sort(names) // the task asks for no order
 	if !slices.Equal(names, want) {
 		seen := fmt.Sprintf("%d names", len(names))
 		if len(names) > 0 {
@@ -84,21 +91,61 @@ func gradePodNames(t *grade.T, podNames answer) {
 		t.Reject(fmt.Sprintf("%d names, in pages of %d: from %s to %s", len(want), pageSize, want[0], want[len(want)-1]),
 			seen, "Continue in metav1.ListOptions, and page.Continue in an answer")
 	}
+}
 
-	// The server forgets the state of the first page before it is asked for the second one.
-	run = follow.New(t)
-	for _, name := range want {
-		run.Create(follow.Pod(name))
+// gradeForbidden lets the server refuse one of the pages.
+func gradeForbidden(t *grade.T, podNames answer, pageSize, pages, page int) {
+	run, want := start(t, pageSize, pages)
+	if page == 1 {
+		run.Refuse("list", follow.Forbidden)
 	}
+	run.Requested = func(*http.Request) {
+		if len(run.Requests("list")) == page-1 {
+			run.Refuse("list", follow.Forbidden)
+		}
+	}
+	t.Doing("PodNames returns, when page %d of %d fails", page, pages)
+	names, err := podNames(run.Context(), run.Client(), int64(pageSize))
+	if err == nil {
+		t.Reject(fmt.Sprintf("an error, because the server answered 403 to page %d of %d", page, pages),
+			fmt.Sprintf("%d names of %d, and no error", len(names), len(want)), "what your code does with err")
+	}
+}
+
+// gradeExpired lets the server forget the state of the first page before it is asked for the second one.
+func gradeExpired(t *grade.T, podNames answer, pageSize, pages int) {
+	run, want := start(t, pageSize, pages)
 	run.Requested = func(*http.Request) {
 		if len(run.Requests("list")) == 1 {
 			run.Create(follow.Pod("another"))
 			run.Compact()
 		}
 	}
-	names, err = podNames(t.Context(), run.Client(), int64(pageSize))
-	if err == nil && len(names) < len(want) {
+	names, err := podNames(run.Context(), run.Client(), int64(pageSize))
+	checkRequests(t, run, pageSize)
+	names = slices.DeleteFunc(names, func(name string) bool { return name == "another" })
+	slices.Sort(names)
+	if err == nil && !slices.Equal(names, want) { // or it has begun again, and has all
 		t.Reject("an error, because the server answered 410 to the second page",
 			fmt.Sprintf("%d names of %d, and no error", len(names), len(want)), "what your code does with err")
 	}
+}
+
+// checkRequests looks at the limit and the context of each request.
+func checkRequests(t *grade.T, run *follow.Run, pageSize int) {
+	expected := fmt.Sprintf("pages of %d pods", pageSize)
+	for _, list := range run.Requests("list") {
+		switch limit := list.Query.Get("limit"); {
+		case limit == "" && list.Query.Get("continue") != "":
+			t.Reject(expected, "a request for all other pods, without a limit", "Limit in metav1.ListOptions")
+		case limit == "" && len(run.Requests("list")) > 1:
+			t.Reject(expected, "after 410, a request without a limit",
+				"FullListIfExpired, if client-go's pager sends your requests")
+		case limit == "":
+			t.Reject(expected, "a request without a limit", "Limit in metav1.ListOptions")
+		case limit != fmt.Sprint(pageSize):
+			t.Reject(expected, "a request with the limit "+limit, "Limit in metav1.ListOptions")
+		}
+	}
+	run.CheckContext()
 }

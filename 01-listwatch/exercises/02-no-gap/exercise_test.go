@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"testing"
+	"time"
 
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
@@ -23,7 +24,11 @@ var grader = grade.Exercise[answer]{
 		{Name: "watches from version zero", Answer: answers.WatchesFromVersionZero, Says: "seen      ADDED web-"},
 		{Name: "watches from the version of the last pod", Answer: answers.WatchesFromTheVersionOfTheLastPod,
 			Says: "seen      MODIFIED web-a"},
+		{Name: "watches from the newest version of a pod", Answer: answers.WatchesFromTheNewestVersionOfAPod,
+			Says: "seen      ADDED gone"},
 		{Name: "watches before the list", Answer: answers.WatchesBeforeTheList, Says: "seen      ADDED web-"},
+		{Name: "gives up in silence", Answer: answers.GivesUpInSilence, Says: "your function returned nil"},
+		{Name: "hides the error of the watch", Answer: answers.HidesTheErrorOfTheWatch, Says: "when the watch is answered with 403"},
 	},
 	Grade: gradeListAndWatch,
 }
@@ -34,6 +39,13 @@ func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 const look = `which version each request names: "The short request and the long one" in the chapter's README`
 
 func gradeListAndWatch(t *grade.T, listAndWatch answer) {
+	gradeEvents(t, listAndWatch, 0)
+	t.Bubble(func(t *grade.T) { gradeEvents(t, listAndWatch, time.Duration(60+t.Rand.IntN(120))*time.Minute) })
+	t.Bubble(func(t *grade.T) { gradeErrors(t, listAndWatch) })
+}
+
+// gradeEvents lets nothing happen for a time when the watch has begun.
+func gradeEvents(t *grade.T, listAndWatch answer, quiet time.Duration) {
 	run := follow.New(t)
 	names := run.Names(5)
 	var listed []string
@@ -42,6 +54,8 @@ func gradeListAndWatch(t *grade.T, listAndWatch answer) {
 		listed = append(listed, "LISTED "+name)
 	}
 	run.Update(run.Changed(names[0])) // so the last pod of the list does not have the newest version
+	run.Create(follow.Pod("gone"))
+	run.Delete(follow.Pod("gone")) // so no pod has it
 
 	// Between the list's last page and the watch, one pod changes, one comes, one goes.
 	gap := false
@@ -58,9 +72,21 @@ func gradeListAndWatch(t *grade.T, listAndWatch answer) {
 	run.Await(`"The core" in the chapter's README`, listed...)
 	run.Await(look, "MODIFIED "+names[1], "ADDED "+names[3], "DELETED "+names[0])
 	run.AwaitWatch(look)
+	time.Sleep(quiet)
+	run.AwaitWatch("what ends your function, though the server has not ended the watch")
 	run.Create(follow.Pod(names[4]))
 	run.Delete(follow.Pod(names[3]))
 	run.Await(look, "ADDED "+names[4], "DELETED "+names[3])
 	run.CloseWatches()
 	run.AwaitReturn("return when the server has ended the watch", "what a loop over a channel does when it is closed")
+}
+
+// gradeErrors lets one of the two requests fail.
+func gradeErrors(t *grade.T, listAndWatch answer) {
+	for _, verb := range []string{"list", "watch"} {
+		run := follow.New(t)
+		run.Refuse(verb, follow.Forbidden)
+		run.Start(listAndWatch)
+		run.AwaitError("return the error when the "+verb+" is answered with 403", "what your code does with err")
+	}
 }

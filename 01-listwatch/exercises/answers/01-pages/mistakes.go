@@ -3,8 +3,13 @@ package exercise
 import (
 	"context"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/pager"
 )
 
 // AsksForAllAtOnce sets no limit, so all pods come in one answer.
@@ -36,6 +41,11 @@ func AsksForTheFirstPageAgain(ctx context.Context, pods typedcorev1.PodInterface
 			return names, nil
 		}
 	}
+}
+
+// HasAContextOfItsOwn does not hand ctx on: nobody can end its requests.
+func HasAContextOfItsOwn(_ context.Context, pods typedcorev1.PodInterface, pageSize int64) ([]string, error) {
+	return PodNames(context.TODO(), pods, pageSize)
 }
 
 // IgnoresTheErrorOfAPage returns the names of the pages before the one that failed, as if they were all.
@@ -75,6 +85,43 @@ func KeepsTheLastPage(ctx context.Context, pods typedcorev1.PodInterface, pageSi
 		}
 		options.Continue = page.Continue
 	}
+}
+
+// KnowsExpiredOnly returns the error 410, and takes any other one for the end of the list.
+func KnowsExpiredOnly(ctx context.Context, pods typedcorev1.PodInterface, pageSize int64) ([]string, error) {
+	var names []string
+	options := metav1.ListOptions{Limit: pageSize}
+	for {
+		page, err := pods.List(ctx, options)
+		if apierrors.IsResourceExpired(err) {
+			return nil, err
+		}
+		for _, pod := range page.Items { // none, if err is not nil
+			names = append(names, pod.Name)
+		}
+		if page.Continue == "" {
+			return names, nil
+		}
+		options.Continue = page.Continue
+	}
+}
+
+// ListsAllAfter410 leaves the pages to client-go's pager, which sends a List without a limit when a page has expired.
+func ListsAllAfter410(ctx context.Context, pods typedcorev1.PodInterface, pageSize int64) ([]string, error) {
+	var names []string
+	pages := pager.New(func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+		return pods.List(ctx, options)
+	})
+	pages.PageSize = pageSize
+	list, _, err := pages.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	err = meta.EachListItem(list, func(object runtime.Object) error {
+		names = append(names, object.(*corev1.Pod).Name)
+		return nil
+	})
+	return names, err
 }
 
 // ShadowsThePage sets a new variable page in the loop, so Continue stays that of the first page.

@@ -2,6 +2,8 @@ package exercise
 
 import (
 	"context"
+	"strconv"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -11,6 +13,18 @@ import (
 // WatchesFromTheVersionOfTheLastPod takes the version of a pod for the version of the list.
 func WatchesFromTheVersionOfTheLastPod(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error {
 	return listAndWatch(ctx, pods, report, func(list *corev1.PodList) string { return list.Items[len(list.Items)-1].ResourceVersion })
+}
+
+// WatchesFromTheNewestVersionOfAPod forgets that a deletion has a version, too: no pod of the list has that.
+func WatchesFromTheNewestVersionOfAPod(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error {
+	return listAndWatch(ctx, pods, report, func(list *corev1.PodList) string {
+		newest := 0
+		for _, pod := range list.Items {
+			version, _ := strconv.Atoi(pod.ResourceVersion)
+			newest = max(newest, version)
+		}
+		return strconv.Itoa(newest)
+	})
 }
 
 // WatchesFromVersionZero watches from version 0, which means any version: the server sends all pods again.
@@ -59,6 +73,53 @@ func WatchesBeforeTheList(ctx context.Context, pods typedcorev1.PodInterface, re
 	for _, pod := range list.Items {
 		report("LISTED", pod.Name)
 	}
+	for event := range changes.ResultChan() {
+		report(string(event.Type), event.Object.(*corev1.Pod).Name)
+	}
+	return nil
+}
+
+// GivesUpInSilence takes a minute without an event for the end of the watch.
+func GivesUpInSilence(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error {
+	list, err := pods.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, pod := range list.Items {
+		report("LISTED", pod.Name)
+	}
+	changes, err := pods.Watch(ctx, metav1.ListOptions{ResourceVersion: list.ResourceVersion})
+	if err != nil {
+		return err
+	}
+	defer changes.Stop()
+	for {
+		select {
+		case event, open := <-changes.ResultChan():
+			if !open {
+				return nil
+			}
+			report(string(event.Type), event.Object.(*corev1.Pod).Name)
+		case <-time.After(time.Minute):
+			return nil
+		}
+	}
+}
+
+// HidesTheErrorOfTheWatch returns nil when there is no watch: its caller takes that for the end of one.
+func HidesTheErrorOfTheWatch(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error {
+	list, err := pods.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, pod := range list.Items {
+		report("LISTED", pod.Name)
+	}
+	changes, err := pods.Watch(ctx, metav1.ListOptions{ResourceVersion: list.ResourceVersion})
+	if err != nil {
+		return nil
+	}
+	defer changes.Stop()
 	for event := range changes.ResultChan() {
 		report(string(event.Type), event.Object.(*corev1.Pod).Name)
 	}

@@ -4,13 +4,17 @@ package follow
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"example.com/client-go-workbook/internal/exercise/fakeserver"
@@ -25,6 +29,8 @@ type Run struct {
 	*fakeserver.Server
 	// Requested is called after the answer to a request has arrived, before the learner's code gets it.
 	Requested func(request *http.Request)
+	// Deliver changes the body of each answer of the server.
+	Deliver func(body io.ReadCloser) io.ReadCloser
 	// Check is called while an Await waits. It can reject the answer.
 	Check func()
 
@@ -33,14 +39,22 @@ type Run struct {
 	ended   chan struct{}
 	network sync.RWMutex // locked while requests are held back
 
+	unended atomic.Int64 // watches of Refuse that the answer has not ended
+
 	mu      sync.Mutex
-	reports []string // not yet awaited
+	sent    int              // how many requests
+	foreign string           // a request whose context is not made from the answer's
+	refused map[string]error // what Refuse was told
+	reports []string         // not yet awaited
 	err     error
 }
 
 // New starts a server for an answer that is started later. It is stopped when the grader returns.
 func New(t *grade.T) *Run {
-	return &Run{Server: fakeserver.Start(t), t: t, ended: make(chan struct{})}
+	// client-go logs at most one error in a millisecond. Where a bubble has another year than the time outside, that is a
+	// sleep of years.
+	utilruntime.ErrorHandlers = utilruntime.ErrorHandlers[:1]
+	return &Run{Server: fakeserver.Start(t), t: t, ended: make(chan struct{}), refused: map[string]error{}}
 }
 
 // Pod returns a pod of the namespace that answers follow.
@@ -64,20 +78,11 @@ func (r *Run) Names(count int) []string {
 	return names
 }
 
-// Client returns a client whose requests Hold holds back.
+// Client returns a client whose requests Hold holds back, and Refuse refuses.
 func (r *Run) Client() typedcorev1.PodInterface {
 	config := r.Config()
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(request *http.Request) (*http.Response, error) {
-			r.network.RLock()
-			//lint:ignore SA2001 it waits for the end of Hold
-			r.network.RUnlock()
-			response, err := next.RoundTrip(request)
-			if r.Requested != nil {
-				r.Requested(request)
-			}
-			return response, err
-		})
+		return roundTripper(func(request *http.Request) (*http.Response, error) { return r.send(request, next) })
 	})
 	client, err := typedcorev1.NewForConfig(config)
 	if err != nil {
@@ -90,10 +95,53 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
 
+func (r *Run) send(request *http.Request, next http.RoundTripper) (*http.Response, error) {
+	// The time of a bubble stands still while anybody works: without this, also while an answer asks again and again.
+	time.Sleep(time.Millisecond)
+	r.network.RLock()
+	//lint:ignore SA2001 it waits for the end of Hold
+	r.network.RUnlock()
+	verb := verbOf(request)
+	r.mu.Lock()
+	r.sent++
+	if request.Context().Value(contextKey{}) == nil {
+		r.foreign = verb
+	}
+	refusal := r.refused[verb]
+	r.mu.Unlock()
+	if refusal != nil {
+		return r.refuse(request, refusal)
+	}
+	response, err := next.RoundTrip(request)
+	if err == nil && response.StatusCode == http.StatusOK && r.Deliver != nil {
+		response.Body = r.Deliver(response.Body)
+	}
+	if r.Requested != nil {
+		r.Requested(request)
+	}
+	return response, err
+}
+
+// contextKey is the key of a value in the context that an answer gets.
+type contextKey struct{}
+
+// Context returns a context for an answer that the grader calls by itself. It ends when the time is over.
+func (r *Run) Context() context.Context { return context.WithValue(r.t.Context(), contextKey{}, true) }
+
+// CheckContext rejects an answer that has sent a request with a context that is not made from the one that it got.
+func (r *Run) CheckContext() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.foreign != "" {
+		r.t.Reject("each request has the ctx that your function gets", "the "+r.foreign+" request has another one",
+			"the first argument of List and Watch")
+	}
+}
+
 // Start starts the answer.
 func (r *Run) Start(answer Answer) {
 	// At the deadline, it goes on: or what it does when ctx ends would be taken for what it did wrong.
-	ctx, cancel := context.WithCancel(context.WithoutCancel(r.t.Context()))
+	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
 	r.cancel = cancel
 	pods := r.Client()
 	go func() {
@@ -117,11 +165,11 @@ func (r *Run) Hold() (release func()) {
 
 // AwaitWatch waits until the answer has a watch open.
 func (r *Run) AwaitWatch(look string) {
-	r.t.Eventually("a watch that is open", look, func() (bool, string) {
+	r.eventually("a watch that is open", look, func() (bool, string) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if r.Watches() == 0 && r.isEnded() {
-			r.t.Reject("a watch that is open", r.returned(), look)
+			r.t.Reject("a watch that is open", r.returned(), r.lookReturned(look))
 		}
 		return r.Watches() > 0, "none"
 	})
@@ -129,10 +177,7 @@ func (r *Run) AwaitWatch(look string) {
 
 // Await waits for these reports, and rejects any other.
 func (r *Run) Await(look string, want ...string) {
-	r.t.Eventually(expected(want), look, func() (bool, string) {
-		if r.Check != nil {
-			r.Check()
-		}
+	r.eventually(expected(want), look, func() (bool, string) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		for i, got := range r.reports {
@@ -148,7 +193,7 @@ func (r *Run) Await(look string, want ...string) {
 			return true, ""
 		}
 		if r.isEnded() {
-			r.t.Reject(expected(want), r.returned(), look)
+			r.t.Reject(expected(want), r.returned(), r.lookReturned(look))
 		}
 		return false, seen(r.reports)
 	})
@@ -156,10 +201,7 @@ func (r *Run) Await(look string, want ...string) {
 
 // AwaitAll is Await for reports in any order. It returns them in the order in which they came.
 func (r *Run) AwaitAll(look string, want ...string) (got []string) {
-	r.t.Eventually(expected(want), look, func() (bool, string) {
-		if r.Check != nil {
-			r.Check()
-		}
+	r.eventually(expected(want), look, func() (bool, string) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		missing := map[string]int{}
@@ -179,7 +221,7 @@ func (r *Run) AwaitAll(look string, want ...string) (got []string) {
 			return true, ""
 		}
 		if r.isEnded() {
-			r.t.Reject(expected(want), r.returned(), look)
+			r.t.Reject(expected(want), r.returned(), r.lookReturned(look))
 		}
 		return false, seen(r.reports)
 	})
@@ -194,20 +236,78 @@ func (r *Run) End(look string) {
 
 // AwaitReturn waits until the answer returns nil. It must have reported nothing more.
 func (r *Run) AwaitReturn(doing, look string) {
-	r.t.Doing("%s", doing)
-	select {
-	case <-r.ended:
-	case <-r.t.Context().Done():
-		r.t.Reject(doing, "it goes on", look)
+	r.awaitEnd(doing, look)
+	if r.err != nil {
+		r.t.Reject(doing+", without an error", r.returned(), look)
 	}
+}
+
+// AwaitError waits until the answer returns an error. It must have reported nothing more.
+func (r *Run) AwaitError(doing, look string) {
+	r.awaitEnd(doing, look)
+	if r.err == nil {
+		r.t.Reject(doing, r.returned(), look)
+	}
+}
+
+// AwaitErrorOrPauses waits for an error, for a minute of a bubble. An answer that tries again instead must make pauses.
+func (r *Run) AwaitErrorOrPauses(when, look string) (ended bool) {
+	expected := when + ": return the error, or try again with pauses"
+	before := r.requests()
+	for range 60 {
+		time.Sleep(time.Second)
+		if r.isEnded() {
+			r.AwaitError(expected, look)
+			return true
+		}
+		if sent := r.requests() - before; sent > 200 {
+			r.t.Reject(expected, fmt.Sprintf("it asks again and again: %d requests", sent), look)
+		}
+	}
+	return false
+}
+
+func (r *Run) awaitEnd(doing, look string) {
+	r.eventually(doing, look, func() (bool, string) { return r.isEnded(), "it goes on" })
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.reports) > 0 {
 		r.t.Reject("no report more", seen(r.reports), look)
 	}
-	if r.err != nil {
-		r.t.Reject(doing+", without an error", r.returned(), look)
+}
+
+// eventually checks until the result is ok. It rejects an answer that takes too long, or sends requests without end.
+func (r *Run) eventually(doing, look string, check func() (ok bool, seen string)) {
+	r.t.Doing("%s", doing)
+	late := time.After(10 * time.Minute) // in a bubble, where t.Context does not end
+	before := r.requests()
+	for {
+		r.CheckContext()
+		if r.Check != nil {
+			r.Check()
+		}
+		ok, seen := check()
+		if ok {
+			return
+		}
+		if sent := r.requests() - before; sent > 200 {
+			r.t.Reject(doing, fmt.Sprintf("it asks again and again: %d requests", sent), look)
+		}
+		select {
+		case <-time.After(5 * time.Millisecond):
+			continue
+		case <-late:
+		case <-r.t.Context().Done():
+		}
+		r.t.Reject(doing, seen, look)
 	}
+}
+
+// requests returns how many requests were sent, with those that were refused.
+func (r *Run) requests() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.sent
 }
 
 func (r *Run) isEnded() bool {
@@ -227,6 +327,14 @@ func (r *Run) returned() string {
 		return fmt.Sprintf("your function returned the error: %v", r.err)
 	}
 	return "your function returned nil"
+}
+
+// lookReturned is where to look when the answer has returned too early: at the error, or at the return.
+func (r *Run) lookReturned(look string) string {
+	if r.err != nil {
+		return look
+	}
+	return "which return your function comes to, and why so early"
 }
 
 func expected(reports []string) string { return "the reports " + strings.Join(reports, ", ") }
