@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/watch"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	exercise "example.com/client-go-workbook/01-listwatch/exercises/03-closed"
@@ -22,7 +23,10 @@ var grader = grade.Exercise[answer]{
 		{Name: "ends with the first watch", Answer: answers.EndsWithTheFirstWatch, Says: "returned the error: the watch was closed"},
 		{Name: "spins on the closed channel", Answer: answers.SpinsOnTheClosedChannel, Says: "seen      none"},
 		{Name: "begins again each time", Answer: answers.BeginsAgainEachTime, Says: "seen      ADDED web-a"},
-		{Name: "lists again and misses the gap", Answer: answers.ListsAgainAndMissesTheGap, Says: "seen      ADDED web-d"},
+		{Name: "lists again and misses the gap", Answer: answers.ListsAgainAndMissesTheGap, Says: "seen      ADDED web-c"},
+		{Name: "takes no version of a deletion", Answer: answers.TakesNoVersionOfADeletion, Says: "seen      DELETED web-"},
+		{Name: "takes an error for the end", Answer: answers.TakesAnErrorForTheEnd, Says: "when the first watch is answered with 403"},
+		{Name: "asks again after each error", Answer: answers.AsksAgainAfterEachError, Says: "again and again"},
 	},
 	Timeout: 10 * time.Second, // an answer that never opens the next watch shows nothing but silence
 	Grade:   gradeFollow,
@@ -34,25 +38,46 @@ func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 const look = `which version the next watch needs: "The watch ends" in the chapter's README`
 
 func gradeFollow(t *grade.T, learners answer) {
-	run := follow.New(t)
-	names := run.Names(6)
-	run.Create(follow.Pod("listed"))
-	version := run.Version()
-	run.Start(func(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error {
-		return learners(ctx, pods, version, report)
+	gradeCloses(t, learners, 0, watch.Added) // not in a bubble: there, an answer that never waits would show nothing
+	t.Bubble(func(t *grade.T) {
+		last := []watch.EventType{watch.Added, watch.Modified, watch.Deleted}
+		t.Rand.Shuffle(len(last), func(i, j int) { last[i], last[j] = last[j], last[i] })
+		gradeCloses(t, learners, time.Duration(60+t.Rand.IntN(120))*time.Minute, last...)
 	})
-	run.Create(follow.Pod(names[0]))
-	run.Await("the watch's ResultChan", "ADDED "+names[0])
-	for i, name := range names[1:3] {
+	t.Bubble(func(t *grade.T) { follow.GradeErrors(t, learners) })
+}
+
+// gradeCloses ends a watch after each of these events, each time after a quiet time.
+func gradeCloses(t *grade.T, learners answer, quiet time.Duration, lastEvents ...watch.EventType) {
+	run := follow.New(t)
+	names := run.Names(3 * len(lastEvents))
+	run.Create(follow.Pod("listed"))
+	run.StartFrom(learners)
+	for i, last := range lastEvents {
+		seen, missed, next := names[3*i], names[3*i+1], names[3*i+2]
+		run.AwaitWatch("the watch's ResultChan")
+		time.Sleep(quiet)
+		run.Create(follow.Pod(seen))
+		events := []string{"ADDED " + seen}
+		if last != watch.Added {
+			run.Update(run.Changed(seen))
+			events = append(events, "MODIFIED "+seen)
+		}
+		if last == watch.Deleted {
+			run.Delete(follow.Pod(seen))
+			events = append(events, "DELETED "+seen)
+		}
+		run.Await("the watch's ResultChan", events...)
+
 		release := run.Hold()
 		run.CloseWatches()
-		run.Create(follow.Pod(name))
-		run.Update(run.Changed(names[i]))
-		run.Delete(follow.Pod(names[i]))
+		run.Create(follow.Pod(missed))
+		run.Update(run.Changed(missed))
+		run.Delete(follow.Pod(missed))
 		release()
 		run.AwaitWatch("the watch's ResultChan: what a read from a closed channel returns")
-		run.Create(follow.Pod(names[3+i])) // shows at once what is missing before it
-		run.Await(look, "ADDED "+name, "MODIFIED "+names[i], "DELETED "+names[i], "ADDED "+names[3+i])
+		run.Create(follow.Pod(next)) // shows at once what is missing before it
+		run.Await(look, "ADDED "+missed, "MODIFIED "+missed, "DELETED "+missed, "ADDED "+next)
 	}
-	run.End("ctx.Err(): when ctx ends, a request fails, or the watch sends an ERROR")
+	run.End(follow.LookEnd)
 }

@@ -3,9 +3,8 @@ package exercise_test
 import (
 	"context"
 	"testing"
+	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	exercise "example.com/client-go-workbook/01-listwatch/exercises/04-bookmarks"
@@ -24,6 +23,8 @@ var grader = grade.Exercise[answer]{
 		{Name: "ignores the version of a bookmark", Answer: answers.IgnoresTheVersionOfABookmark, Says: "too old resource version"},
 		{Name: "reports bookmarks", Answer: answers.ReportsBookmarks, Says: "BOOKMARK"},
 		{Name: "asks for bookmarks once", Answer: answers.AsksForBookmarksOnce, Says: "AllowWatchBookmarks"},
+		{Name: "takes versions of bookmarks only", Answer: answers.TakesVersionsOfBookmarksOnly, Says: "seen      ADDED web-a"},
+		{Name: "hides errors", Answer: answers.HidesErrors, Says: "when the first watch is answered with 403"},
 	},
 	Grade: gradeFollow,
 }
@@ -32,32 +33,47 @@ func TestExercise(t *testing.T) { grader.Test(t) }
 func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 
 func gradeFollow(t *grade.T, learners answer) {
+	gradeCloses(t, learners, 0) // not in a bubble: there, an answer that never waits would show nothing
+	t.Bubble(func(t *grade.T) { gradeCloses(t, learners, time.Duration(60+t.Rand.IntN(120))*time.Minute) })
+	t.Bubble(func(t *grade.T) { follow.GradeErrors(t, learners) })
+}
+
+// gradeCloses ends watches after an event, and after a bookmark, each time after a quiet time.
+func gradeCloses(t *grade.T, learners answer, quiet time.Duration) {
 	run := follow.New(t)
 	names := run.Names(6)
-	version := run.Version()
-	run.Start(func(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error {
-		return learners(ctx, pods, version, report)
-	})
-	run.Create(follow.Pod(names[0]))
-	run.Await("the watch's ResultChan", "ADDED "+names[0])
-	for _, name := range names[1:4] {
+	run.Create(follow.Pod("listed"))
+	run.StartFrom(learners)
+	for round := range 2 {
+		last, next, missed := names[3*round], names[3*round+1], names[3*round+2]
 		run.AwaitWatch("exercise 1.3")
-		for range 3 + t.Rand.IntN(20) { // nothing that a watch of pods shows
-			run.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", GenerateName: "other-"}})
+		time.Sleep(quiet)
+		run.Create(follow.Pod(last))
+		run.Await("the watch's ResultChan", "ADDED "+last)
+		release := run.Hold()
+		run.CloseWatches() // without a bookmark
+		run.Create(follow.Pod(next))
+		release()
+		run.Await("the version of an event, as in exercise 1.3", "ADDED "+next)
+
+		run.AwaitWatch("exercise 1.3")
+		time.Sleep(quiet)
+		for range 3 + t.Rand.IntN(20) {
+			run.Other()
 		}
 		if run.Bookmark() == 0 {
 			t.Reject("a watch that gets bookmarks", "a watch that has not asked for them", "AllowWatchBookmarks in metav1.ListOptions")
 		}
-		release := run.Hold()
+		release = run.Hold()
 		run.CloseWatches()
 		run.Compact()
-		run.Create(follow.Pod(name))
+		run.Create(follow.Pod(missed))
 		release()
-		run.Await("what your code does with an event of type BOOKMARK", "ADDED "+name)
+		run.Await("what your code does with an event of type BOOKMARK", "ADDED "+missed)
 	}
 	run.AwaitWatch("exercise 1.3")
 	run.Update(run.Changed(names[0]))
 	run.Delete(follow.Pod(names[1]))
 	run.Await("exercise 1.3", "MODIFIED "+names[0], "DELETED "+names[1])
-	run.End("ctx.Err(): when ctx ends, a request fails, or the watch sends an ERROR")
+	run.End(follow.LookEnd)
 }

@@ -5,7 +5,9 @@ import (
 	"errors"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
@@ -83,6 +85,57 @@ func SpinsOnTheClosedChannel(
 		if pod, ok := event.Object.(*corev1.Pod); ok {
 			report(string(event.Type), pod.Name)
 		}
+	}
+	return nil
+}
+
+// TakesNoVersionOfADeletion keeps the versions of pods that exist only: after a close, the deletion comes again.
+func TakesNoVersionOfADeletion(
+	ctx context.Context, pods typedcorev1.PodInterface, resourceVersion string, report func(event, name string),
+) error {
+	for {
+		changes, err := pods.Watch(ctx, metav1.ListOptions{ResourceVersion: resourceVersion})
+		if err == nil {
+			for event := range changes.ResultChan() {
+				if event.Type == watch.Error {
+					err = apierrors.FromObject(event.Object)
+					break
+				}
+				pod := event.Object.(*corev1.Pod)
+				report(string(event.Type), pod.Name)
+				if event.Type != watch.Deleted {
+					resourceVersion = pod.ResourceVersion
+				}
+			}
+			changes.Stop()
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// TakesAnErrorForTheEnd returns nil after each error: its caller thinks that ctx has ended.
+func TakesAnErrorForTheEnd(
+	ctx context.Context, pods typedcorev1.PodInterface, resourceVersion string, report func(event, name string),
+) error {
+	for {
+		var err error
+		if resourceVersion, err = watchOnce(ctx, pods, resourceVersion, report); err != nil {
+			return nil
+		}
+	}
+}
+
+// AsksAgainAfterEachError sends the request that has failed again, at once and without end.
+func AsksAgainAfterEachError(
+	ctx context.Context, pods typedcorev1.PodInterface, resourceVersion string, report func(event, name string),
+) error {
+	for ctx.Err() == nil {
+		resourceVersion, _ = watchOnce(ctx, pods, resourceVersion, report)
 	}
 	return nil
 }

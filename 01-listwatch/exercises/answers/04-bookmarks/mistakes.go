@@ -58,6 +58,30 @@ func ReportsBookmarks(ctx context.Context, pods typedcorev1.PodInterface, resour
 	})
 }
 
+// TakesVersionsOfBookmarksOnly does not keep the versions of events: those since the last bookmark come again.
+func TakesVersionsOfBookmarksOnly(
+	ctx context.Context, pods typedcorev1.PodInterface, resourceVersion string, report func(event, name string),
+) error {
+	options := metav1.ListOptions{ResourceVersion: resourceVersion, AllowWatchBookmarks: true}
+	return follow(ctx, pods, &options, func(event watch.EventType, pod *corev1.Pod) {
+		if event != watch.Bookmark {
+			report(string(event), pod.Name)
+			return
+		}
+		options.ResourceVersion = pod.ResourceVersion
+	})
+}
+
+// HidesErrors returns nil after each error: its caller thinks that ctx has ended.
+func HidesErrors(ctx context.Context, pods typedcorev1.PodInterface, resourceVersion string, report func(event, name string)) error {
+	for {
+		var err error
+		if resourceVersion, err = watchOnce(ctx, pods, resourceVersion, report); err != nil {
+			return nil
+		}
+	}
+}
+
 // follow is Follow without what the mistakes differ in: handle gets each event, and sets the options of the next watch.
 func follow(
 	ctx context.Context, pods typedcorev1.PodInterface, options *metav1.ListOptions, handle func(watch.EventType, *corev1.Pod),

@@ -19,34 +19,30 @@ func HasOneLoop(ctx context.Context, pods typedcorev1.PodInterface, resourceVers
 	}
 	defer func() { changes.Stop() }()
 	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case event, open := <-changes.ResultChan():
-			switch event.Type {
-			case watch.Bookmark:
-				options.ResourceVersion = event.Object.(metav1.Object).GetResourceVersion()
-			case watch.Added, watch.Modified, watch.Deleted:
-				pod := event.Object.(*corev1.Pod)
-				options.ResourceVersion = pod.ResourceVersion
-				report(string(event.Type), pod.Name)
-			case watch.Error:
-				if ctx.Err() != nil {
-					return nil
-				}
-				return apierrors.FromObject(event.Object)
-			}
-			if open {
-				continue
-			}
-			next, err := pods.Watch(ctx, options)
+		event, open := <-changes.ResultChan()
+		switch event.Type {
+		case watch.Bookmark:
+			options.ResourceVersion = event.Object.(metav1.Object).GetResourceVersion()
+		case watch.Added, watch.Modified, watch.Deleted:
+			pod := event.Object.(*corev1.Pod)
+			options.ResourceVersion = pod.ResourceVersion
+			report(string(event.Type), pod.Name)
+		case watch.Error:
 			if ctx.Err() != nil {
 				return nil
 			}
-			if err != nil {
-				return err
-			}
-			changes = next
+			return apierrors.FromObject(event.Object)
 		}
+		if open {
+			continue
+		}
+		next, err := pods.Watch(ctx, options)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		changes = next
 	}
 }
