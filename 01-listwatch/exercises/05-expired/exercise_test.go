@@ -2,10 +2,14 @@ package exercise_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	exercise "example.com/client-go-workbook/01-listwatch/exercises/05-expired"
@@ -27,6 +31,9 @@ var grader = grade.Exercise[answer]{
 		{Name: "forgets the deletions", Answer: answers.ForgetsTheDeletions, Says: "MODIFIED web-d"},
 		{Name: "forgets what the watch brought", Answer: answers.ForgetsWhatTheWatchBrought, Says: "DELETED web-f"},
 		{Name: "reports all again", Answer: answers.ReportsAllAgain, Says: "seen      ADDED web-a"},
+		{Name: "forgets changes of the watch", Answer: answers.ForgetsChangesOfTheWatch, Says: "MODIFIED web-a"},
+		{Name: "takes a failed list for an empty one", Answer: answers.TakesAFailedListForAnEmptyOne, Says: "DELETED web-a"},
+		{Name: "lists again after each error", Answer: answers.ListsAgainAfterEachError, Says: "again and again"},
 	},
 	Grade: gradeMirror,
 }
@@ -40,12 +47,19 @@ const (
 )
 
 func gradeMirror(t *grade.T, mirror answer) {
+	gradeChanges(t, mirror) // not in a bubble: there, an answer that never waits would show nothing
+	t.Bubble(func(t *grade.T) {
+		gradeChanges(t, mirror)
+		gradeQuietTime(t, mirror)
+		gradeFailures(t, mirror)
+		gradeEnds(t, mirror)
+	})
+}
+
+// start starts a server that knows no streaming lists, so each answer sends a List.
+func start(t *grade.T) *follow.Run {
 	run := follow.New(t)
-	names := run.Names(9)
-	kept, deleted, changed, recreated, brought, gone, added := names[0], names[1], names[2], names[3], names[4], names[5], names[6]
-	for _, name := range []string{kept, deleted, changed, recreated, gone} {
-		run.Create(follow.Pod(name))
-	}
+	run.Refuse("stream", follow.NotSupported)
 	run.Check = func() {
 		watches := run.Requests("watch")
 		if len(watches) == 0 {
@@ -58,13 +72,24 @@ func gradeMirror(t *grade.T, mirror answer) {
 				fmt.Sprintf("%d requests for version %s, which has expired", len(same), last), lookExpired)
 		}
 	}
+	return run
+}
 
+// gradeChanges lets a version expire while pods change, and once more while they do not.
+func gradeChanges(t *grade.T, mirror answer) {
+	run := start(t)
+	names := run.Names(8)
+	kept, deleted, changed, recreated, brought, gone, added := names[0], names[1], names[2], names[3], names[4], names[5], names[6]
+	for _, name := range []string{kept, deleted, changed, recreated, gone} {
+		run.Create(follow.Pod(name))
+	}
 	run.Start(mirror)
 	run.AwaitAll(lookCore, "ADDED "+kept, "ADDED "+deleted, "ADDED "+changed, "ADDED "+recreated, "ADDED "+gone)
 	run.AwaitWatch(lookCore)
 	run.Create(follow.Pod(brought))
+	run.Update(run.Changed(kept))
 	run.Delete(follow.Pod(gone))
-	run.Await(lookCore, "ADDED "+brought, "DELETED "+gone)
+	run.Await(lookCore, "ADDED "+brought, "MODIFIED "+kept, "DELETED "+gone)
 
 	release := run.Hold()
 	run.CloseWatches()
@@ -92,5 +117,89 @@ func gradeMirror(t *grade.T, mirror answer) {
 	run.AwaitWatch(lookExpired)
 	run.Update(run.Changed(kept))
 	run.Await("what you report if the new list is like the one before", "MODIFIED "+kept)
-	run.End("ctx.Err(): when ctx ends, a request fails, or the watch sends an ERROR")
+	run.End(follow.LookEnd)
+}
+
+// gradeQuietTime ends a watch after an event, and the next one after a bookmark. Neither needs a new list.
+func gradeQuietTime(t *grade.T, mirror answer) {
+	run := start(t)
+	names := run.Names(3)
+	run.Start(mirror)
+	run.AwaitWatch(lookCore)
+	for _, name := range names {
+		run.Create(follow.Pod(name))
+		run.Await(lookCore, "ADDED "+name)
+		run.CloseWatches()
+		run.AwaitWatch("exercise 1.3")
+
+		time.Sleep(time.Duration(60+t.Rand.IntN(30)) * time.Minute)
+		run.Other()
+		run.Bookmark()
+		release := run.Hold()
+		run.CloseWatches()
+		run.Compact()
+		release()
+		run.AwaitWatch("what your code does with a bookmark, as in exercise 1.4")
+	}
+	if lists := len(run.Requests("list")); lists > 1 {
+		t.Reject("one list, because bookmarks have brought newer versions", fmt.Sprintf("%d lists", lists),
+			"AllowWatchBookmarks, and the version of a bookmark, as in exercise 1.4")
+	}
+	run.End(follow.LookEnd)
+}
+
+// gradeFailures lets requests fail, again and again.
+func gradeFailures(t *grade.T, mirror answer) {
+	internal := follow.ErrorEvent{StatusError: apierrors.NewInternalError(errors.New("the grader ends this watch"))}
+	for _, failure := range []struct {
+		name, verb string
+		err        error
+	}{
+		{"the new list is answered with 403", "list", follow.Forbidden},
+		{"each watch is answered with 403", "watch", follow.Forbidden},
+		{"each watch sends an ERROR with 500", "watch", internal},
+	} {
+		run := start(t)
+		names := run.Names(2)
+		run.Create(follow.Pod(names[0]))
+		run.Start(mirror)
+		run.Await(lookCore, "ADDED "+names[0])
+		run.AwaitWatch(lookCore)
+		release := run.Hold()
+		run.CloseWatches()
+		run.Create(follow.Pod(names[1]))
+		if failure.verb == "list" {
+			run.Compact() // so a new list is needed
+		}
+		run.Refuse(failure.verb, failure.err)
+		release()
+		if !run.AwaitErrorOrPauses(failure.name, "what your code does with an error that is not Expired") {
+			run.Refuse(failure.verb, nil)
+			run.Await("what your code reports when a request has failed", "ADDED "+names[1])
+			run.End(follow.LookEnd)
+		}
+	}
+}
+
+// gradeEnds looks at the end of a watch that has sent an ERROR, and at the end of ctx while a List gets no answer.
+func gradeEnds(t *grade.T, mirror answer) {
+	run := start(t)
+	run.Start(mirror)
+	run.AwaitWatch(lookCore)
+	run.Refuse("watch", follow.Expired)
+	run.CloseWatches()
+	time.Sleep(10 * time.Millisecond)
+	run.Refuse("watch", nil)
+	run.AwaitWatch(lookExpired)
+	synctest.Wait() // until what the answer has ended has ended
+	run.CheckWatches("one watch is open at a time")
+
+	run.Refuse("list", follow.Hangs)
+	release := run.Hold()
+	run.CloseWatches()
+	run.Other()
+	run.Compact()
+	release()
+	time.Sleep(time.Minute) // until the list hangs
+	run.End(follow.LookEnd)
 }

@@ -43,6 +43,25 @@ func (k names) replace(list []corev1.Pod, report func(event, name string)) {
 	k.known.replace(list, report)
 }
 
+// ForgetsChangesOfTheWatch does not remember the versions that the watch has reported as MODIFIED, and reports them again.
+func ForgetsChangesOfTheWatch(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error {
+	return mirror(ctx, pods, report, unchanged{known{}}, apierrors.IsResourceExpired)
+}
+
+type unchanged struct{ known }
+
+func (k unchanged) watchFrom(
+	ctx context.Context, pods typedcorev1.PodInterface, resourceVersion string, report func(event, name string),
+) error {
+	before := maps.Clone(k.known)
+	return k.known.watchFrom(ctx, pods, resourceVersion, func(event, name string) {
+		if event == "MODIFIED" && before[name] != nil {
+			k.known[name] = before[name]
+		}
+		report(event, name)
+	})
+}
+
 // ForgetsTheDeletions compares the new list only with what it knew: what has gone is not in the list.
 func ForgetsTheDeletions(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error {
 	return mirror(ctx, pods, report, listed{known{}}, apierrors.IsResourceExpired)
@@ -75,6 +94,11 @@ func (k fromLists) watchFrom(
 	return maps.Clone(k.known).watchFrom(ctx, pods, resourceVersion, report)
 }
 
+// ListsAgainAfterEachError takes each error for an expired version, and asks for what is forbidden again and again.
+func ListsAgainAfterEachError(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error {
+	return mirror(ctx, pods, report, known{}, func(error) bool { return true })
+}
+
 // LooksForGoneOnly recognizes one of the two errors for a version that is too old.
 func LooksForGoneOnly(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error {
 	return mirror(ctx, pods, report, known{}, apierrors.IsGone)
@@ -91,6 +115,25 @@ func (k nothing) replace(list []corev1.Pod, report func(event, name string)) {
 	for _, pod := range list {
 		k.known[pod.Name] = &pod
 		report("ADDED", pod.Name)
+	}
+}
+
+// TakesAFailedListForAnEmptyOne compares before it looks at the error: then each pod seems to have gone.
+func TakesAFailedListForAnEmptyOne(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error {
+	k := known{}
+	for {
+		list, err := pods.List(ctx, metav1.ListOptions{})
+		k.replace(list.Items, report)
+		if err == nil {
+			err = k.watchFrom(ctx, pods, list.ResourceVersion, report)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case apierrors.IsResourceExpired(err):
+		default:
+			return err
+		}
 	}
 }
 

@@ -14,15 +14,8 @@ import (
 // RunsAnInformer is an informer, the subject of chapter 2: it lists, watches, lists again and compares.
 func RunsAnInformer(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error {
 	_, controller := cache.NewInformerWithOptions(cache.InformerOptions{
-		ObjectType: &corev1.Pod{},
-		ListerWatcher: &cache.ListWatch{
-			ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-				return pods.List(ctx, options)
-			},
-			WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-				return pods.Watch(ctx, options)
-			},
-		},
+		ObjectType:    &corev1.Pod{},
+		ListerWatcher: source{pods: pods},
 		Handler: cache.ResourceEventHandlerFuncs{
 			AddFunc: func(object any) { report("ADDED", object.(*corev1.Pod).Name) },
 			UpdateFunc: func(before, after any) {
@@ -43,4 +36,18 @@ func RunsAnInformer(ctx context.Context, pods typedcorev1.PodInterface, report f
 	})
 	controller.RunWithContext(ctx)
 	return nil
+}
+
+// source has the methods with a context, which are called in place of those of ListerWatcher.
+type source struct {
+	cache.ListerWatcher
+	pods typedcorev1.PodInterface
+}
+
+func (s source) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	return s.pods.List(ctx, options)
+}
+
+func (s source) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	return s.pods.Watch(ctx, options)
 }

@@ -3,6 +3,7 @@ package exercise
 
 import (
 	"context"
+	"maps"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -23,7 +24,7 @@ func Mirror(ctx context.Context, pods typedcorev1.PodInterface, report func(even
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case apierrors.IsResourceExpired(err) || apierrors.IsGone(err):
+		case apierrors.IsResourceExpired(err):
 			// This version will never work again. A real program waits a moment here: all its copies list now.
 		default:
 			return err
@@ -43,18 +44,18 @@ func (k known) replace(list []corev1.Pod, report func(event, name string)) {
 	for name, old := range k {
 		if pod := listed[name]; pod == nil || pod.UID != old.UID {
 			report("DELETED", name)
-			delete(k, name)
 		}
 	}
 	for name, pod := range listed {
 		switch old := k[name]; {
-		case old == nil:
+		case old == nil || old.UID != pod.UID:
 			report("ADDED", name)
 		case old.ResourceVersion != pod.ResourceVersion:
 			report("MODIFIED", name)
 		}
-		k[name] = pod
 	}
+	clear(k)
+	maps.Copy(k, listed)
 }
 
 // watchFrom reports events after resourceVersion until an error.
@@ -84,8 +85,5 @@ func (k known) watchFrom(
 			report(string(event.Type), pod.Name)
 		}
 		changes.Stop()
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
 	}
 }

@@ -47,8 +47,5 @@ func watchFrom(ctx context.Context, pods typedcorev1.PodInterface, resourceVersi
 			resourceVersion = pod.ResourceVersion
 		}
 		changes.Stop()
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
 	}
 }
