@@ -1,17 +1,16 @@
 package exercise_test
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
-	"net/http"
 	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	exercise "example.com/client-go-workbook/01-listwatch/exercises/06-streaming"
@@ -24,7 +23,7 @@ type answer = func(ctx context.Context, pods typedcorev1.PodInterface) (names []
 
 var grader = grade.Exercise[answer]{
 	Learner:  exercise.PodNames,
-	Accepted: []answer{answers.PodNames, answers.EndsItsWatchByAContext},
+	Accepted: []answer{answers.PodNames, answers.LooksAtTheObjects},
 	Rejected: []grade.Rejected[answer]{
 		{Name: "sends a List", Answer: answers.SendsAList, Says: "a List"},
 		{Name: "waits for the end of the channel", Answer: answers.WaitsForTheEndOfTheChannel, Says: "still waits"},
@@ -33,6 +32,9 @@ var grader = grade.Exercise[answer]{
 		{Name: "does not set the match", Answer: answers.DoesNotSetTheMatch, Says: "sendInitialEvents requires"},
 		{Name: "returns the version of a pod", Answer: answers.ReturnsTheVersionOfAPod, Says: "version"},
 		{Name: "leaves the watch open", Answer: answers.LeavesTheWatchOpen, Says: "still open"},
+		{Name: "takes any bookmark for the end", Answer: answers.TakesAnyBookmarkForTheEnd, Says: "which bookmark"},
+		{Name: "does not look at ERROR events", Answer: answers.DoesNotLookAtErrorEvents, Says: "sent an ERROR event"},
+		{Name: "has a context of its own", Answer: answers.HasAContextOfItsOwn, Says: "request has another one"},
 	},
 	Grade: func(t *grade.T, podNames answer) { t.Bubble(func(t *grade.T) { gradePodNames(t, podNames) }) },
 }
@@ -42,28 +44,38 @@ func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 
 const look = `"A streaming list" in the chapter's README`
 
-// gradePodNames runs in a bubble, in which a minute passes at once.
+// gradePodNames runs in a bubble, in which hours pass at once.
 func gradePodNames(t *grade.T, podNames answer) {
-	run := follow.New(t)
-	want := run.Names(10 + t.Rand.IntN(10))
-	for _, name := range want {
+	gradeSlowly(t, podNames)
+	gradeCutShort(t, podNames)
+	gradeErrors(t, podNames)
+}
+
+// start starts a server with pods, and with something else that is newer.
+func start(t *grade.T) (run *follow.Run, names []string, version string) {
+	run = follow.New(t)
+	names = run.Names(10 + t.Rand.IntN(10))
+	for _, name := range names {
 		run.Create(follow.Pod(name))
 	}
-	run.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "other"}}) // so no pod has the newest version
-	version := run.Version()
+	run.Other() // so no pod has the newest version
+	return run, names, run.Version()
+}
 
-	config := run.Config()
-	config.Wrap(slow)
-	client, err := typedcorev1.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+// gradeSlowly delivers the pods in two parts. In between, time passes, and a bookmark comes that does not end the list.
+func gradeSlowly(t *grade.T, podNames answer) {
+	run, want, version := start(t)
 	expected := fmt.Sprintf("%d names in version %s", len(want), version)
-	got := inAMinute(t, podNames, client.Pods("default"))
+	run.Deliver = lines(1+t.Rand.IntN(len(want)-1), func() (string, error) {
+		time.Sleep(time.Duration(1+t.Rand.IntN(300)) * time.Minute)
+		return `{"type":"BOOKMARK","object":{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"` + version + `"}}}`, nil
+	})
+	got := inADay(t, podNames, run)
 	if watches := run.Requests("watch"); len(watches) > 0 && watches[0].Query.Get("allowWatchBookmarks") != "true" {
 		t.Reject("a watch that gets a bookmark after the initial events", "a watch that has not asked for bookmarks",
 			"AllowWatchBookmarks in metav1.ListOptions")
 	}
+	run.CheckContext()
 	if got == nil {
 		t.Reject(expected, "the server has sent them all, and your function still waits", look)
 	}
@@ -75,29 +87,56 @@ func gradePodNames(t *grade.T, podNames answer) {
 	}
 	slices.Sort(got.names)
 	if !slices.Equal(got.names, want) {
-		t.Reject(expected, fmt.Sprintf("%d names in version %q", len(got.names), got.version), "which event is the last one: "+look)
+		t.Reject(expected, fmt.Sprintf("%d names in version %q", len(got.names), got.version),
+			"which event is the last one, and which bookmark: "+look)
 	}
 	if got.version != version {
 		t.Reject("version "+version+", the bookmark's", "version "+got.version, "event.Object of the bookmark")
 	}
+	checkWatches(t, run)
+}
 
-	// The server ends the watch in the middle of the initial events.
-	short := run.Config()
-	short.Wrap(cutShort)
-	if client, err = typedcorev1.NewForConfig(short); err != nil {
-		t.Fatal(err)
+// gradeCutShort ends the watch in the middle of the initial events.
+func gradeCutShort(t *grade.T, podNames answer) {
+	run, want, _ := start(t)
+	run.Deliver = lines(1+t.Rand.IntN(len(want)-1), func() (string, error) { return "", io.EOF })
+	rejectNoError(t, "the watch has ended in the middle of the list", "what your code does when the channel is closed",
+		inADay(t, podNames, run))
+	checkWatches(t, run)
+}
+
+// gradeErrors lets the watch fail: the request, and then the watch.
+func gradeErrors(t *grade.T, podNames answer) {
+	run, _, _ := start(t)
+	run.Refuse("stream", follow.Forbidden)
+	rejectNoError(t, "the server answered 403", "what your code does with the error of Watch", inADay(t, podNames, run))
+
+	run, _, _ = start(t)
+	run.Refuse("stream", follow.Expired)
+	got := inADay(t, podNames, run)
+	rejectNoError(t, "the watch has sent an ERROR event with 410", "event.Type: watch.Error", got)
+	if !apierrors.IsResourceExpired(got.err) {
+		t.Reject("the error of the ERROR event, with the reason Expired", "the error "+got.err.Error(),
+			"apierrors.FromObject(event.Object)")
 	}
-	expected = "an error, because the watch has ended in the middle of the list"
-	switch got := inAMinute(t, podNames, client.Pods("default")); {
+	checkWatches(t, run)
+}
+
+func rejectNoError(t *grade.T, because, look string, got *result) {
+	switch {
 	case got == nil:
-		t.Reject(expected, "your function still waits", "what your code does when the channel is closed")
+		t.Reject("an error, because "+because, "your function still waits", look)
 	case got.err == nil:
-		t.Reject(expected, fmt.Sprintf("%d names, and no error", len(got.names)), "what your code does when the channel is closed")
+		t.Reject("an error, because "+because, fmt.Sprintf("%d names, and no error", len(got.names)), look)
 	}
+}
+
+func checkWatches(t *grade.T, run *follow.Run) {
 	synctest.Wait() // until the server has noticed what the function has ended
 	if open := run.Watches(); open > 0 {
 		t.Reject("no watch is open when your function has returned", fmt.Sprintf("%d still open", open), "Stop of watch.Interface")
 	}
+	run.CheckWatches("no watch is open when your function has returned")
 }
 
 // result is what podNames returns.
@@ -107,68 +146,47 @@ type result struct {
 	err     error
 }
 
-// inAMinute calls podNames. It returns nil if that has not returned after a minute.
-func inAMinute(t *grade.T, podNames answer, pods typedcorev1.PodInterface) *result {
+// inADay calls podNames. It returns nil if that has not returned after a day.
+func inADay(t *grade.T, podNames answer, run *follow.Run) *result {
 	results := make(chan *result, 1)
 	go func() {
-		names, version, err := podNames(t.Context(), pods)
+		names, version, err := podNames(run.Context(), run.Client())
 		results <- &result{names, version, err}
 	}()
 	select {
 	case got := <-results:
 		return got
-	case <-time.After(time.Minute):
+	case <-time.After(24 * time.Hour):
 		return nil
 	}
 }
 
-// slow delivers an answer in two parts, with half a second between them.
-func slow(next http.RoundTripper) http.RoundTripper {
-	return changed{next, func(body io.ReadCloser) io.ReadCloser {
-		return &part{ReadCloser: body, left: 1500, then: func() error {
-			time.Sleep(time.Second / 2)
-			return nil
-		}}
-	}}
-}
-
-// cutShort delivers the first part of an answer.
-func cutShort(next http.RoundTripper) http.RoundTripper {
-	return changed{next, func(body io.ReadCloser) io.ReadCloser {
-		return &part{ReadCloser: body, left: 1500, then: func() error { return io.EOF }}
-	}}
-}
-
-// changed is a transport that changes the bodies of answers.
-type changed struct {
-	http.RoundTripper
-	change func(io.ReadCloser) io.ReadCloser
-}
-
-func (c changed) RoundTrip(request *http.Request) (*http.Response, error) {
-	response, err := c.RoundTripper.RoundTrip(request)
-	if err == nil && response.StatusCode == http.StatusOK {
-		response.Body = c.change(response.Body)
+// lines returns a function that changes the body of an answer: after so many lines of it, between is called, and adds a text or
+// ends the body by an error. Each event of a watch is a line.
+func lines(count int, between func() (string, error)) func(body io.ReadCloser) io.ReadCloser {
+	return func(body io.ReadCloser) io.ReadCloser {
+		return &part{Closer: body, body: bufio.NewReader(body), left: count, between: between}
 	}
-	return response, err
 }
 
-// part is a body that calls then after the first bytes.
 type part struct {
-	io.ReadCloser
-	left int
-	then func() error
+	io.Closer
+	body    *bufio.Reader
+	line    string // what is left of the current one
+	left    int    // lines until between
+	between func() (string, error)
 }
 
-func (p *part) Read(b []byte) (int, error) {
-	if p.left > 0 {
-		n, err := p.ReadCloser.Read(b[:min(len(b), p.left)])
-		p.left -= n
-		return n, err
+func (p *part) Read(b []byte) (n int, err error) {
+	if p.line == "" {
+		if p.left == 0 {
+			p.line, err = p.between()
+		} else {
+			p.line, err = p.body.ReadString('\n')
+		}
+		p.left--
 	}
-	if err := p.then(); err != nil {
-		return 0, err
-	}
-	p.then = func() error { return nil }
-	return p.ReadCloser.Read(b)
+	n = copy(b, p.line)
+	p.line = p.line[n:]
+	return n, err
 }

@@ -3,6 +3,8 @@ package exercise_test
 import (
 	"context"
 	"fmt"
+	"net"
+	"net/http"
 	"testing"
 	"time"
 
@@ -27,6 +29,9 @@ var grader = grade.Exercise[answer]{
 		{Name: "gives reads a deadline", Answer: answers.GivesReadsADeadline, Says: "although the connection works"},
 		{Name: "sets the idle time only", Answer: answers.SetsTheIdleTimeOnly, Says: "it ended after"},
 		{Name: "sets the times after the client", Answer: answers.SetsTheTimesAfterTheClient, Says: "it ended after 45s"},
+		{Name: "sets the times once", Answer: answers.SetsTheTimesOnce, Says: "it ended after"},
+		{Name: "has a client of its own", Answer: answers.HasAClientOfItsOwn, Says: "HTTPWrappersForConfig"},
+		{Name: "forgets Dial", Answer: answers.ForgetsDial, Says: "config.Dial"},
 		{Name: "sets a duration instead of seconds", Answer: answers.SetsADurationInsteadOfSeconds, Says: "it ended after 45s"},
 	},
 	Grade: func(t *grade.T, newPods answer) { t.Bubble(func(t *grade.T) { gradeNewPods(t, newPods) }) },
@@ -38,16 +43,41 @@ func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 const look = `"A silent connection" in the chapter's README`
 
 func gradeNewPods(t *grade.T, newPods answer) {
+	gradeSilence(t, newPods, time.Duration(20+2*t.Rand.IntN(5))*time.Second)
+	gradeSilence(t, newPods, time.Duration(10+2*t.Rand.IntN(5))*time.Second) // the times of another client
+	gradeBadConfig(t, newPods)
+}
+
+func gradeSilence(t *grade.T, newPods answer, silence time.Duration) {
 	s := fakeserver.Start(t)
-	silence := time.Duration(10+2*t.Rand.IntN(6)) * time.Second
-	client, err := newPods(s.Config(), silence)
-	if err != nil {
+	config := s.Config()
+	dialed, wrapped := false, false
+	dial := config.Dial
+	config.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+		dialed = true
+		return dial(ctx, network, address)
+	}
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		wrapped = true
+		return next
+	})
+	client, err := newPods(config, silence)
+	switch {
+	case err != nil:
 		t.Reject("a client", "the error "+err.Error(), look)
+	case client == nil:
+		t.Reject("a client", "nil, and no error", "what NewPods returns")
+	case !wrapped:
+		t.Reject("a client that has all of config: its Wrap, a token", "a client without them",
+			"rest.HTTPWrappersForConfig, if the transport is your own")
 	}
 	pods := client.Pods("default")
 	begin := time.Now()
 	w, err := pods.Watch(t.Context(), metav1.ListOptions{ResourceVersion: s.Version()})
-	if err != nil {
+	switch {
+	case !dialed:
+		t.Reject("a client that uses config.Dial", "it has connections of its own", "Dial in rest.Config")
+	case err != nil:
 		t.Reject("a watch that opens", "the error "+err.Error(), look)
 	}
 	defer w.Stop()
@@ -60,9 +90,7 @@ func gradeNewPods(t *grade.T, newPods answer) {
 
 	s.Create(follow.Pod("last")) // so that the last packet comes right before the silence
 	<-w.ResultChan()
-	if s.Silence() == 0 {
-		t.Reject("a client that uses config.Dial", "it has connections of its own", "Dial in rest.Config")
-	}
+	s.Silence()
 	silent := time.Now()
 	expected := fmt.Sprintf("a watch that ends within %s after the last packet", silence)
 	select {
@@ -77,5 +105,16 @@ func gradeNewPods(t *grade.T, newPods answer) {
 	defer cancel()
 	if _, err := pods.List(ctx, metav1.ListOptions{}); err != nil {
 		t.Reject("a list on a new connection", "the error "+err.Error(), look)
+	}
+}
+
+// gradeBadConfig tries configurations of which no client can be made.
+func gradeBadConfig(t *grade.T, newPods answer) {
+	badCertificate := &rest.Config{Host: "https://server", TLSClientConfig: rest.TLSClientConfig{CAData: []byte("no certificate")}}
+	twoIdentities := &rest.Config{Host: "https://server", Username: "somebody", Password: "secret", BearerToken: "token"}
+	for what, config := range map[string]*rest.Config{"a bad certificate": badCertificate, "both a user and a token": twoIdentities} {
+		if _, err := newPods(config, 10*time.Second); err == nil {
+			t.Reject("an error, because config has "+what, "no error", "the errors of the functions that NewPods calls")
+		}
 	}
 }

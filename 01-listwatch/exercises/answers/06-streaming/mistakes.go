@@ -146,3 +146,38 @@ func LeavesTheWatchOpen(ctx context.Context, pods typedcorev1.PodInterface) (nam
 	}
 	return collect(w)
 }
+
+// TakesAnyBookmarkForTheEnd does not look at the annotation: the server sends other bookmarks, too.
+func TakesAnyBookmarkForTheEnd(ctx context.Context, pods typedcorev1.PodInterface) (names []string, resourceVersion string, err error) {
+	w, err := pods.Watch(ctx, options())
+	if err != nil {
+		return nil, "", err
+	}
+	defer w.Stop()
+	for event := range w.ResultChan() {
+		switch event.Type {
+		case watch.Added:
+			names = append(names, event.Object.(*corev1.Pod).Name)
+		case watch.Bookmark:
+			return names, event.Object.(*corev1.Pod).ResourceVersion, nil
+		case watch.Error:
+			return nil, "", apierrors.FromObject(event.Object)
+		}
+	}
+	return nil, "", errors.New("the watch has ended before the initial events have")
+}
+
+// DoesNotLookAtErrorEvents waits for more after an ERROR, which is the last event.
+func DoesNotLookAtErrorEvents(ctx context.Context, pods typedcorev1.PodInterface) (names []string, resourceVersion string, err error) {
+	w, err := pods.Watch(ctx, options())
+	if err != nil {
+		return nil, "", err
+	}
+	defer w.Stop()
+	return collect(watch.Filter(w, func(event watch.Event) (watch.Event, bool) { return event, event.Type != watch.Error }))
+}
+
+// HasAContextOfItsOwn does not hand ctx on: nobody can end its watch.
+func HasAContextOfItsOwn(_ context.Context, pods typedcorev1.PodInterface) (names []string, resourceVersion string, err error) {
+	return PodNames(context.Background(), pods)
+}

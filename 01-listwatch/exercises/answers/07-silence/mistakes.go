@@ -3,6 +3,7 @@ package exercise
 import (
 	"context"
 	"net"
+	"net/http"
 	"os"
 	"strconv"
 	"time"
@@ -10,6 +11,37 @@ import (
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 )
+
+// ForgetsDial has a transport of its own, which opens its connections by itself: not through the proxy that config knows.
+func ForgetsDial(config *rest.Config, silence time.Duration) (typedcorev1.PodsGetter, error) {
+	tlsConfig, err := rest.TLSConfigFor(config)
+	if err != nil {
+		return nil, err
+	}
+	transport, err := rest.HTTPWrappersForConfig(config, &http.Transport{
+		TLSClientConfig:   tlsConfig,
+		ForceAttemptHTTP2: true,
+		HTTP2:             &http.HTTP2Config{SendPingTimeout: silence / 2, PingTimeout: silence / 2},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return typedcorev1.NewForConfigAndClient(config, &http.Client{Transport: transport})
+}
+
+// HasAClientOfItsOwn has a transport of its own, which sends no token: client-go adds it in a wrapper of the transport.
+func HasAClientOfItsOwn(config *rest.Config, silence time.Duration) (typedcorev1.PodsGetter, error) {
+	tlsConfig, err := rest.TLSConfigFor(config)
+	if err != nil {
+		return nil, err
+	}
+	return typedcorev1.NewForConfigAndClient(config, &http.Client{Transport: &http.Transport{
+		DialContext:       config.Dial,
+		TLSClientConfig:   tlsConfig,
+		ForceAttemptHTTP2: true,
+		HTTP2:             &http.HTTP2Config{SendPingTimeout: silence / 2, PingTimeout: silence / 2},
+	}})
+}
 
 // GivesReadsADeadline ends each read that brings nothing in time, also on a connection that works.
 func GivesReadsADeadline(config *rest.Config, silence time.Duration) (typedcorev1.PodsGetter, error) {
@@ -56,6 +88,16 @@ func SetsTheIdleTimeOnly(config *rest.Config, silence time.Duration) (typedcorev
 func SetsTheTimeoutOfTheClient(config *rest.Config, silence time.Duration) (typedcorev1.PodsGetter, error) {
 	config = rest.CopyConfig(config)
 	config.Timeout = silence
+	return typedcorev1.NewForConfig(config)
+}
+
+// SetsTheTimesOnce keeps the times that are set already: those of another client.
+func SetsTheTimesOnce(config *rest.Config, silence time.Duration) (typedcorev1.PodsGetter, error) {
+	for _, variable := range []string{"HTTP2_READ_IDLE_TIMEOUT_SECONDS", "HTTP2_PING_TIMEOUT_SECONDS"} {
+		if os.Getenv(variable) == "" {
+			os.Setenv(variable, strconv.Itoa(int(silence.Seconds())/2))
+		}
+	}
 	return typedcorev1.NewForConfig(config)
 }
 
