@@ -166,7 +166,15 @@ func (w *walk) comparisons(n ast.Node) {
 // statements leaves out a statement.
 func (w *walk) statements(n ast.Node) {
 	switch n := n.(type) {
-	case *ast.ExprStmt, *ast.IncDecStmt, *ast.SendStmt, *ast.BranchStmt:
+	case *ast.ExprStmt:
+		call, _ := n.X.(*ast.CallExpr)
+		if call != nil && w.logs(call) {
+			return
+		}
+		if _, clause := w.parent().(*ast.CommClause); !clause {
+			w.remove(n)
+		}
+	case *ast.IncDecStmt, *ast.SendStmt, *ast.BranchStmt:
 		if _, clause := w.parent().(*ast.CommClause); !clause {
 			w.remove(n)
 		}
@@ -175,7 +183,7 @@ func (w *walk) statements(n ast.Node) {
 			w.remove(n)
 		}
 	case *ast.DeferStmt:
-		if _, name := w.callee(n.Call); name != "cancel" && name != "Close" && name != "Stop" { // seen by vet, or by nobody
+		if _, name := w.callee(n.Call); !strings.HasPrefix(name, "cancel") && name != "Close" && name != "Stop" { // seen by vet, or by nobody
 			w.remove(n)
 		}
 	case *ast.GoStmt:
@@ -241,6 +249,9 @@ func (w *walk) literals(n ast.Node) {
 		if w.inMessage() || strings.Contains(w.typeOf(n).String(), "time.Duration") {
 			return
 		}
+		if call, ok := w.parent().(*ast.CallExpr); ok && w.text(call.Fun) == "make" {
+			return // a capacity
+		}
 		switch n.Kind {
 		case token.INT:
 			if number, err := strconv.Atoi(n.Value); err == nil {
@@ -265,8 +276,7 @@ func (w *walk) literals(n ast.Node) {
 func (w *walk) inMessage() bool {
 	for _, n := range w.stack {
 		if call, ok := n.(*ast.CallExpr); ok {
-			path, name := w.callee(call)
-			if name == "Errorf" || path == "errors" || strings.Contains(path, "klog") || strings.Contains(path, "logr") || name == "panic" {
+			if path, name := w.callee(call); name == "Errorf" || path == "errors" || name == "panic" || w.logs(call) {
 				return true
 			}
 		}
@@ -278,6 +288,12 @@ func (w *walk) inMessage() bool {
 		}
 	}
 	return false
+}
+
+// logs says whether a call writes to the log.
+func (w *walk) logs(call *ast.CallExpr) bool {
+	path, _ := w.callee(call)
+	return strings.Contains(path, "klog") || strings.Contains(path, "logr") || path == "k8s.io/apimachinery/pkg/util/runtime"
 }
 
 // fields leaves out an element of a literal: a field, an entry.
