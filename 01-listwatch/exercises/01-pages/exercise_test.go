@@ -27,7 +27,7 @@ var grader = grade.Exercise[answer]{
 		{Name: "keeps the last page", Answer: answers.KeepsTheLastPage, Says: "names, the first is"},
 		{Name: "stops at a short page", Answer: answers.StopsAtAShortPage, Says: "begin again"},
 		{Name: "ignores the error of a page", Answer: answers.IgnoresTheErrorOfAPage, Says: "and no error"},
-		{Name: "returns what it has after any other error", Answer: answers.KnowsExpiredOnly, Says: "answered 403 to page 1"},
+		{Name: "returns what it has after any other error", Answer: answers.ReturnsWhatItHasAfterAnyOtherError, Says: "answered 403 to page 1"},
 		{Name: "lists all after 410", Answer: answers.ListsAllAfter410, Says: "after 410, a request without a limit"},
 		{Name: "has a context of its own", Answer: answers.HasAContextOfItsOwn, Says: "the list request has another one"},
 	},

@@ -33,7 +33,7 @@ var grader = grade.Exercise[answer]{
 		{Name: "hides the conflict", Answer: answers.HidesTheConflict, Says: "it returns nil"},
 		{Name: "decides once", Answer: answers.DecidesOnce, Says: "you have taken it away"},
 		{Name: "changes the store", Answer: answers.ChangesTheStore, Says: "in the store was changed: ConfigMap"},
-		{Name: "copies the object and not its data", Answer: answers.CopiesNotItsData, Says: "in the store was changed: ConfigMap"},
+		{Name: "copies the object and not its data", Answer: answers.CopiesTheObjectAndNotItsData, Says: "in the store was changed: ConfigMap"},
 		{Name: "replaces the data", Answer: answers.ReplacesTheData, Says: "the other keys stay"},
 		{Name: "reads, decides and patches", Answer: answers.ReadsDecidesAndPatches, Says: "just before the write"},
 		{Name: "returns conflicts only", Answer: answers.ReturnsConflictsOnly, Says: "500 InternalError: Take returns an error"},

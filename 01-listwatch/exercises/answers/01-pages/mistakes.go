@@ -87,8 +87,8 @@ func KeepsTheLastPage(ctx context.Context, pods typedcorev1.PodInterface, pageSi
 	}
 }
 
-// KnowsExpiredOnly returns the error 410, and takes any other one for the end of the list.
-func KnowsExpiredOnly(ctx context.Context, pods typedcorev1.PodInterface, pageSize int64) ([]string, error) {
+// ReturnsWhatItHasAfterAnyOtherError returns the error 410, and takes any other one for the end of the list.
+func ReturnsWhatItHasAfterAnyOtherError(ctx context.Context, pods typedcorev1.PodInterface, pageSize int64) ([]string, error) {
 	var names []string
 	options := metav1.ListOptions{Limit: pageSize}
 	for {

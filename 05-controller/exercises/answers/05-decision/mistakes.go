@@ -71,8 +71,8 @@ func ChangesTheStore(ctx context.Context, configMaps typedcorev1.ConfigMapInterf
 	return take(ctx, configMaps, stored, me)
 }
 
-// CopiesNotItsData copies the struct, whose map is the store's.
-func CopiesNotItsData(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, stored *corev1.ConfigMap, me string) error {
+// CopiesTheObjectAndNotItsData copies the struct, whose map is the store's.
+func CopiesTheObjectAndNotItsData(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, stored *corev1.ConfigMap, me string) error {
 	if done, err := decide(stored, me); done {
 		return err
 	}
