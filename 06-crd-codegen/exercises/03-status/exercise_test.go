@@ -7,6 +7,7 @@ import (
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 
 	exercise "example.com/client-go-workbook/06-crd-codegen/exercises/03-status"
 	answers "example.com/client-go-workbook/06-crd-codegen/exercises/answers/03-status"
@@ -32,6 +33,9 @@ var grader = grade.Exercise[answer]{
 		{Name: "changes the store's object", Answer: answers.ChangesTheStoresObject, Says: "the object that you were given stays as it is"},
 		{Name: "writes the status of another object of that name", Answer: answers.WritesTheStatusOfAnotherObjectOfThatName,
 			Says: "the new object has no status"},
+		{Name: "compares the number only", Answer: answers.ComparesTheNumberOnly, Says: "observedGeneration is 2"},
+		{Name: "returns conflicts only", Answer: answers.ReturnsConflictsOnly, Says: "WriteStatus returns an error"},
+		{Name: "has a context of its own", Answer: answers.HasAContextOfItsOwn, Says: "each request has the ctx"},
 	},
 	Grade: gradeStatus,
 }
@@ -45,15 +49,17 @@ func gradeStatus(t *grade.T, writeStatus answer) {
 	recorded, writes := testkit.Writes(config)
 	counted := dbclient.NewForConfigOrDie(recorded).DatabaseManagers(namespace)
 
-	// It has a status already: a condition, which another part of the controller has written.
+	// It has a status already: conditions and a selector, which another part of the controller has written.
 	d := &dbv1alpha1.DatabaseManager{
-		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("db-%d", t.Rand.IntN(1000))},
+		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("db-%d", t.Rand.IntN(1000)), Labels: map[string]string{"team": "shop"}},
 		Spec:       dbv1alpha1.DatabaseManagerSpec{Dbtype: dbv1alpha1.MySQL, DeploymentName: "db", Replicas: new(int32(3))},
 	}
 	d = testkit.Must(databases.Create(t.Context(), d, metav1.CreateOptions{}))(t)
-	d.Status.Conditions = []metav1.Condition{{
-		Type: dbv1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: "PodsNotReady", LastTransitionTime: metav1.Now(),
-	}}
+	d.Status.Selector = "app=db"
+	for _, kind := range []string{dbv1alpha1.ConditionReady, dbv1alpha1.ConditionProgressing} {
+		d.Status.Conditions = append(d.Status.Conditions,
+			metav1.Condition{Type: kind, Status: metav1.ConditionFalse, Reason: "PodsNotReady", LastTransitionTime: metav1.Now()})
+	}
 	d = testkit.Must(databases.UpdateStatus(t.Context(), d, metav1.UpdateOptions{}))(t)
 
 	available := 1 + t.Rand.Int32N(3)
@@ -81,8 +87,12 @@ func gradeStatus(t *grade.T, writeStatus answer) {
 		t.Reject(fmt.Sprintf("the server has availableReplicas %d and observedGeneration 1", available),
 			fmt.Sprintf("availableReplicas %d and observedGeneration %d", stored.Status.AvailableReplicas,
 				stored.Status.ObservedGeneration), look)
-	case len(stored.Status.Conditions) != 1:
-		t.Reject("the conditions stay", "they are gone", "UpdateStatus writes the status as a whole: begin with the one that is there")
+	case !apiequality.Semantic.DeepEqual(stored.Status, status(d, 1, available)):
+		t.Reject("the conditions stay, and the rest of the status", fmt.Sprintf("now it has %d conditions of %d, and the selector %q",
+			len(stored.Status.Conditions), len(d.Status.Conditions), stored.Status.Selector),
+			"UpdateStatus writes the status as a whole: begin with the one that is there")
+	case !apiequality.Semantic.DeepEqual(stored.Labels, d.Labels) || !apiequality.Semantic.DeepEqual(stored.Spec, d.Spec):
+		t.Reject("the labels and the spec stay", "they have changed", "which fields does your request have?")
 	}
 
 	t.Doing("the second WriteStatus to return, with the same values")
@@ -111,6 +121,22 @@ func gradeStatus(t *grade.T, writeStatus answer) {
 		t.Reject("the status is written, or there is an error", "neither", "is the error of the request returned?")
 	}
 
+	// The next sync has the new spec, and counts what the status has already. The one after it counts one more.
+	available = after.Status.AvailableReplicas
+	t.Doing("WriteStatus to return, after a sync of the new spec")
+	after, err = call(after)
+	if err != nil || after.Status.ObservedGeneration != 2 {
+		t.Reject("observedGeneration is 2 after a sync of the new spec, also with the same availableReplicas",
+			fmt.Sprintf("observedGeneration is %d, error %v", after.Status.ObservedGeneration, err), "when does nothing differ?")
+	}
+	available++
+	t.Doing("WriteStatus to return, after one more server is available")
+	after, err = call(after)
+	if err != nil || after.Status.AvailableReplicas != available {
+		t.Reject(fmt.Sprintf("availableReplicas is %d, one more, also with the same observedGeneration", available),
+			fmt.Sprintf("availableReplicas is %d, error %v", after.Status.AvailableReplicas, err), "when does nothing differ?")
+	}
+
 	// The user deletes it, and creates another one of that name. The sync does not know that, either.
 	if err := databases.Delete(t.Context(), stored.Name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
@@ -122,4 +148,45 @@ func gradeStatus(t *grade.T, writeStatus answer) {
 		t.Reject("the new object has no status: it is not the one that was processed", fmt.Sprintf("availableReplicas is %d", available),
 			"a request names an object only by its name, unless it has a resourceVersion")
 	}
+	gradeErrors(t, writeStatus, config, databases)
+}
+
+// status is the status of d with other values.
+func status(d *dbv1alpha1.DatabaseManager, observedGeneration int64, availableReplicas int32) dbv1alpha1.DatabaseManagerStatus {
+	status := *d.Status.DeepCopy()
+	status.ObservedGeneration, status.AvailableReplicas = observedGeneration, availableReplicas
+	return status
+}
+
+// gradeErrors lets each request of the answer fail.
+func gradeErrors(t *grade.T, writeStatus answer, config *rest.Config, databases dbclient.DatabaseManagerInterface) {
+	done := "the server has the right status"
+	calls := &grade.Calls{Name: "WriteStatus", Config: config, Done: done, New: func(number int) grade.Case {
+		name, available := fmt.Sprintf("case-%d", number), 1+t.Rand.Int32N(3)
+		spec := dbv1alpha1.DatabaseManagerSpec{Dbtype: dbv1alpha1.MariaDB, DeploymentName: name}
+		created := testkit.Must(databases.Create(t.Context(), &dbv1alpha1.DatabaseManager{ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec: spec}, metav1.CreateOptions{}))(t)
+		get := func() *dbv1alpha1.DatabaseManager {
+			return testkit.Must(databases.Get(t.Context(), name, metav1.GetOptions{}))(t)
+		}
+		return grade.Case{
+			Call: func(ctx context.Context, config *rest.Config) error { // each sync has the object of the store, which is up to date
+				return writeStatus(ctx, dbclient.NewForConfigOrDie(config).DatabaseManagers(created.Namespace), get(), available)
+			},
+			State: func() string {
+				if got := get().Status; got.ObservedGeneration != created.Generation || got.AvailableReplicas != available {
+					return "the server does not have the new status"
+				}
+				return done
+			},
+		}
+	}}
+	calls.Right = func(_ grade.Request, fault grade.Fault) grade.Outcome {
+		if fault == grade.NotFound {
+			return grade.Anything // an object that is gone needs no status
+		}
+		return grade.ErrorOrDone
+	}
+	calls.FailEachRequest(t)
+	calls.EndContext(t)
 }

@@ -5,11 +5,14 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/uuid"
 	typedappsv1 "k8s.io/client-go/kubernetes/typed/apps/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/utils/ptr"
 
 	exercise "example.com/client-go-workbook/06-crd-codegen/exercises/11-bug-strangers"
 	answers "example.com/client-go-workbook/06-crd-codegen/exercises/answers/11-bug-strangers"
@@ -31,6 +34,8 @@ var grader = grade.Exercise[answer]{
 		{Name: "leaves the Service as it was", Answer: answers.LeavesTheServiceAsItWas, Says: "the selector of Service"},
 		{Name: "sets a label of the pods only", Answer: answers.SetsALabelOfThePodsOnly, Says: "the selector of Deployment"},
 		{Name: "sets a label of the selector only", Answer: answers.SetsALabelOfTheSelectorOnly, Says: "does not match template"},
+		{Name: "adds the same label to all", Answer: answers.AddsTheSameLabelToAll, Says: "also selects"},
+		{Name: "replaces the label app", Answer: answers.ReplacesTheLabelApp, Says: "apart from the new label"},
 	},
 	Grade: gradeSelectors,
 }
@@ -38,60 +43,114 @@ var grader = grade.Exercise[answer]{
 func TestExercise(t *testing.T) { grader.Test(t) }
 func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 
+// child is what the API server has of an answer's object.
+type child struct {
+	what, name string
+	selector   labels.Selector
+	pods       int // that it must select
+}
+
 func gradeSelectors(t *grade.T, a answer) {
 	config := testcluster.Config(t)
 	namespace := testcluster.Namespace(t, config)
 	core := typedcorev1.NewForConfigOrDie(config)
 	deployments := typedappsv1.NewForConfigOrDie(config).Deployments(namespace)
-	var all []*dbv1alpha1.DatabaseManager
-	var pods int32
-	for _, name := range []string{"orders", "users"} {
-		replicas := 1 + t.Rand.Int32N(2)
-		pods += replicas
+	var children []child
+	pods := 0
+	for i, name := range []string{"orders", "users", "more-users"} {
 		d := &dbv1alpha1.DatabaseManager{
-			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace, UID: types.UID(fmt.Sprint(t.Rand.Uint64()))},
+			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace, UID: uuid.NewUUID()},
 			Spec: dbv1alpha1.DatabaseManagerSpec{
-				Dbtype: dbv1alpha1.MySQL, DeploymentName: fmt.Sprintf("%s-%d", name, t.Rand.IntN(1000)), Replicas: &replicas,
+				Dbtype: dbv1alpha1.MySQL, DeploymentName: fmt.Sprintf("db%d-%d", i, t.Rand.IntN(1000)), Replicas: new(2 - t.Rand.Int32N(2)),
 			},
 		}
-		all = append(all, d)
-		if _, err := deployments.Create(t.Context(), a.NewDeployment(d), metav1.CreateOptions{}); err != nil {
+		if name == "orders" {
+			*d.Spec.Replicas = 2 // it is 1 if nobody sets it
+		}
+		if name == "more-users" {
+			d.Spec.Dbtype = dbv1alpha1.MariaDB
+		}
+		pods += int(*d.Spec.Replicas)
+		unchanged := t.Unchanged(d)
+		newDeployment, newService := a.NewDeployment(d), a.NewService(d)
+		unchanged()
+		asBefore(t, d, newDeployment, newService)
+		deployment, err := deployments.Create(t.Context(), newDeployment, metav1.CreateOptions{})
+		if err != nil {
 			t.Reject("the API server accepts the Deployment of "+name, strings.ReplaceAll(err.Error(), "\n", " "),
 				"its spec: the selector, and the labels of the pods")
 		}
-		if _, err := core.Services(namespace).Create(t.Context(), a.NewService(d), metav1.CreateOptions{}); err != nil {
+		service, err := core.Services(namespace).Create(t.Context(), newService, metav1.CreateOptions{})
+		if err != nil {
 			t.Reject("the API server accepts the Service of "+name, strings.ReplaceAll(err.Error(), "\n", " "), "NewService")
 		}
+		children = append(children,
+			child{"Deployment", deployment.Name, testkit.Must(metav1.LabelSelectorAsSelector(deployment.Spec.Selector))(t),
+				int(*d.Spec.Replicas)},
+			child{"Service", service.Name, labels.SelectorFromSet(service.Spec.Selector), int(*d.Spec.Replicas)})
 	}
-	t.Eventually(fmt.Sprintf("%d pods, the replicas of both", pods), "spec.replicas of the Deployments", func() (bool, string) {
-		list := testkit.Must(core.Pods(namespace).List(t.Context(), metav1.ListOptions{}))(t)
-		return len(list.Items) == int(pods), fmt.Sprint(len(list.Items))
+	t.Eventually(fmt.Sprintf("%d pods, the replicas of all", pods), "spec.replicas of the Deployments", func() (bool, string) {
+		list, err := core.Pods(namespace).List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			return false, err.Error()
+		}
+		return len(list.Items) == pods, fmt.Sprint(len(list.Items))
 	})
-	for _, d := range all {
-		selects := func(kind string, selector map[string]string) {
-			text := labels.FormatLabels(selector)
-			if len(selector) == 0 {
-				t.Reject("the selector of "+kind+" "+d.Spec.DeploymentName+" selects its own pods", "it has no selector", "New"+kind)
-			}
-			list := testkit.Must(core.Pods(namespace).List(t.Context(), metav1.ListOptions{LabelSelector: text}))(t)
-			var strangers []string
-			for _, pod := range list.Items {
-				if !strings.HasPrefix(pod.Name, d.Spec.DeploymentName+"-") { // a ReplicaSet's pods are named after the Deployment
-					strangers = append(strangers, pod.Name)
-				}
-			}
-			what := fmt.Sprintf("the selector of %s %s selects its own %d pods", kind, d.Spec.DeploymentName, *d.Spec.Replicas)
-			if len(strangers) > 0 {
-				t.Reject(what, fmt.Sprintf("%s also selects %s", text, strings.Join(strangers, ", ")),
-					"which label do these pods have in common, and which one does only d have?")
-			}
-			if len(list.Items) != int(*d.Spec.Replicas) {
-				t.Reject(what, fmt.Sprintf("%s selects %d", text, len(list.Items)), "the labels of the pods, in the template")
+	for _, c := range children {
+		what := fmt.Sprintf("the selector of %s %s selects its own %d pods", c.what, c.name, c.pods)
+		if c.selector.Empty() {
+			t.Reject(what, "it has no selector", "New"+c.what)
+		}
+		list := testkit.Must(core.Pods(namespace).List(t.Context(), metav1.ListOptions{LabelSelector: c.selector.String()}))(t)
+		var strangers []string
+		for _, pod := range list.Items {
+			if !strings.HasPrefix(pod.Name, c.name+"-") { // a ReplicaSet's pods are named after the Deployment
+				strangers = append(strangers, pod.Name)
 			}
 		}
-		selects("Deployment", testkit.Must(deployments.Get(t.Context(), d.Spec.DeploymentName,
-			metav1.GetOptions{}))(t).Spec.Selector.MatchLabels)
-		selects("Service", testkit.Must(core.Services(namespace).Get(t.Context(), d.Spec.DeploymentName,
-			metav1.GetOptions{}))(t).Spec.Selector)
+		if len(strangers) > 0 {
+			t.Reject(what, fmt.Sprintf("%s also selects %s", c.selector, strings.Join(strangers, ", ")),
+				"which label do these pods have in common, and which one does only d have?")
+		}
+		if len(list.Items) != c.pods {
+			t.Reject(what, fmt.Sprintf("%s selects %d", c.selector, len(list.Items)), "the labels of the pods, in the template")
+		}
 	}
+}
+
+// asBefore rejects the answer if it has changed more than labels and selectors.
+func asBefore(t *grade.T, d *dbv1alpha1.DatabaseManager, deployment *appsv1.Deployment, service *corev1.Service) {
+	t.Helper()
+	if deployment == nil || service == nil {
+		t.Reject("NewDeployment and NewService return an object for "+d.Name, "one is nil", "what do they return each time?")
+	}
+	name, app := d.Spec.DeploymentName, string(d.Spec.Dbtype)
+	template := deployment.Spec.Template
+	for _, is := range []struct{ what, want, got string }{
+		{"Deployment",
+			fmt.Sprintf("name %s, app=%s, replicas %d, pods with app=%s, container db of %s:8.4.6", name, app, *d.Spec.Replicas, app, app),
+			fmt.Sprintf("name %s, app=%s, replicas %d, pods with app=%s%s", deployment.Name, deployment.Labels["app"],
+				ptr.Deref(deployment.Spec.Replicas, -1), template.Labels["app"], containers(template.Spec))},
+		{"Service", fmt.Sprintf("name %s, app=%s, port 3306", name, app),
+			fmt.Sprintf("name %s, app=%s%s", service.Name, service.Labels["app"], ports(service.Spec))},
+	} {
+		if is.got != is.want {
+			t.Reject(fmt.Sprintf("apart from the new label, the %s of %s is as before: %s", is.what, d.Name, is.want), is.got,
+				"only the labels and the selectors are wrong")
+		}
+	}
+}
+
+func containers(spec corev1.PodSpec) (text string) {
+	for _, container := range spec.Containers {
+		text += fmt.Sprintf(", container %s of %s", container.Name, container.Image)
+	}
+	return text
+}
+
+func ports(spec corev1.ServiceSpec) (text string) {
+	for _, port := range spec.Ports {
+		text += fmt.Sprintf(", port %d", port.Port)
+	}
+	return text
 }

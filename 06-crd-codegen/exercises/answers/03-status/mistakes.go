@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/retry"
@@ -70,6 +71,28 @@ func WritesTheStatusOfAnotherObjectOfThatName(ctx context.Context, databases dat
 		d.UID, d.Generation, available)
 	_, err := databases.Patch(ctx, d.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
 	return err
+}
+
+// ComparesTheNumberOnly writes nothing if only the generation differs.
+func ComparesTheNumberOnly(ctx context.Context, databases databases, d *database, available int32) error {
+	if d.Status.AvailableReplicas == available {
+		return nil
+	}
+	_, err := databases.UpdateStatus(ctx, changed(d, available), metav1.UpdateOptions{})
+	return err
+}
+
+// ReturnsConflictsOnly returns nil if another error has kept the status from being written: the sync is not repeated.
+func ReturnsConflictsOnly(ctx context.Context, databases databases, d *database, available int32) error {
+	if err := WriteStatus(ctx, databases, d, available); apierrors.IsConflict(err) {
+		return err
+	}
+	return nil
+}
+
+// HasAContextOfItsOwn sends a request that the end of ctx does not end.
+func HasAContextOfItsOwn(_ context.Context, databases databases, d *database, available int32) error {
+	return WriteStatus(context.Background(), databases, d, available)
 }
 
 // same says that there is nothing to write.

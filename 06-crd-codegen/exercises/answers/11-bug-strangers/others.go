@@ -16,25 +16,22 @@ type Answer struct {
 }
 
 // SelectsByTheName selects by all labels. The name is enough as long as no two objects have it at once.
-var SelectsByTheName = with(
-	func(d *database) map[string]string {
-		return map[string]string{"app": string(d.Spec.Dbtype), "instance": d.Name}
-	},
-	func(d *database) map[string]string {
-		return map[string]string{"app": string(d.Spec.Dbtype), "instance": d.Name}
-	},
-)
+var SelectsByTheName = with(nameOf, nameOf)
+
+func nameOf(d *database) map[string]string {
+	return map[string]string{"app": string(d.Spec.Dbtype), "instance": d.Name}
+}
 
 // with returns the solution with other labels and selectors.
 func with(labelsOf, selectorOf func(d *database) map[string]string) Answer {
 	return Answer{
-		NewDeployment: func(d *database) *appsv1.Deployment {
+		func(d *database) *appsv1.Deployment {
 			deployment := NewDeployment(d)
 			deployment.Labels, deployment.Spec.Template.Labels = labelsOf(d), labelsOf(d)
 			deployment.Spec.Selector.MatchLabels = selectorOf(d)
 			return deployment
 		},
-		NewService: func(d *database) *corev1.Service {
+		func(d *database) *corev1.Service {
 			service := NewService(d)
 			service.Labels, service.Spec.Selector = labelsOf(d), selectorOf(d)
 			return service
