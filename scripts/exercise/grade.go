@@ -103,11 +103,10 @@ func (w *workbook) grade(ctx context.Context, e exercise, report func(line strin
 func (w *workbook) compile(ctx context.Context, e exercise, program string, report func(string)) (printed string, err error) {
 	race, env := []string(nil), environment()
 	if w.detectsRaces(report) {
-		// Compiled as make test does it, so that it is done once. The detector is C code.
-		race, env = []string{"-race"}, append(env, "GOFLAGS=", "CGO_ENABLED=1")
+		race, env = []string{"-race"}, append(env, "CGO_ENABLED=1") // the detector is C code
 	}
 	var said bytes.Buffer
-	arguments := append([]string{"test", "-c", "-o", program, "-vet=off", "-ldflags=-w"}, race...)
+	arguments := append([]string{"test", "-c", "-o", program, "-vet=off", "-ldflags=-w -s"}, race...)
 	cmd := command(ctx, syscall.SIGKILL, "go", append(arguments, "./"+filepath.ToSlash(e.Folder))...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = w.root, env, &said, &said
 	err = runGroup(cmd)
