@@ -319,7 +319,7 @@ func Double(n int) (sum int) {
 	return sum
 }
 `)
-	if _, err := exec.LookPath("cc"); err == nil || os.Getenv("CI") != "" {
+	if _, err := exec.LookPath("gcc"); err == nil || os.Getenv("CI") != "" {
 		got := makeIn(t, root, "exercise", "1.1")
 		contains(t, got, 0, "not solved 1.1", "seen      a data race (exercise.go:8)")
 		if strings.Contains(got.stderr, "There is no C compiler") {
