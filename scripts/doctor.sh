@@ -65,9 +65,9 @@ esac
 compiler=$(go env CC 2>/dev/null)
 compiler=${compiler%% *} # CC may have arguments
 if command -v "${compiler:-gcc}" >/dev/null; then
-	ok "C compiler: $(command -v "${compiler:-gcc}"), for the tests' race detector"
+	ok "C compiler: $(command -v "${compiler:-gcc}"), for the race detector of tests and exercises"
 else
-	note "C compiler: none. make test then runs without the race detector; to have it, install one (Debian, Ubuntu: sudo apt install gcc; macOS: xcode-select --install)."
+	note "C compiler: none. make test and make exercise then run without the race detector; to have it, install one (Debian, Ubuntu: sudo apt install gcc; macOS: xcode-select --install)."
 fi
 
 runtime=$(container_runtime)
