@@ -43,7 +43,8 @@ func gradeNodeIndex(t *grade.T, a answer) {
 	store := newCluster(t, count)
 	unchanged := t.Unchanged(store.Indexer.List()[:count/10]...)
 	if err := add(a, store.Store); err != nil {
-		t.Reject("an index that takes every pod, one without a node too", err.Error(), `"Index functions" in the chapter's README`)
+		t.Reject("an index that takes every pod, one without a node too", err.Error(),
+			`"Index functions" in the chapter's README`)
 	}
 	store.check(a, "", "AddTypedIndexers, IndexKeys and ByTypedIndex of the store")
 	for index := range store.GetIndexers() {

@@ -84,7 +84,9 @@ func gradePrepare(t *grade.T, prepare answer) {
 	}
 	store.Failure = fmt.Errorf("failure %d of the store", number)
 	if _, err := prepare(lister, "shop", "web", "nginx:2"); err == nil || !strings.Contains(err.Error(), store.Failure.Error()) {
-		t.Reject(fmt.Sprintf("the lister's error: %v", store.Failure), fmt.Sprintf("error: %v", err), "the error that Get returns")
+		t.Reject(fmt.Sprintf("the lister's error: %v", store.Failure),
+			fmt.Sprintf("error: %v", err),
+			"the error that Get returns")
 	}
 }
 

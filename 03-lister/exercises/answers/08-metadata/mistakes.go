@@ -100,6 +100,62 @@ func LeavesTheInformerRunning(ctx context.Context, config *rest.Config, ask askF
 	return answer(ctx, informer, ask)
 }
 
+// StopsTheInformerAndDoesNotWait returns while the informer still ends.
+func StopsTheInformerAndDoesNotWait(ctx context.Context, config *rest.Config, ask askFunc) error {
+	informer, err := newInformer(config, ownersOf)
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	go informer.RunWithContext(ctx)
+	return answer(ctx, informer, ask)
+}
+
+// TakesAReplicaSetForTheController looks at the kind: the controller is the reference whose field says so.
+func TakesAReplicaSetForTheController(ctx context.Context, config *rest.Config, ask askFunc) error {
+	informer, err := newInformer(config, func(obj any) ([]string, error) {
+		var owners []string
+		for _, reference := range obj.(*metav1.PartialObjectMetadata).OwnerReferences {
+			if reference.Kind == "ReplicaSet" {
+				owners = append(owners, string(reference.UID))
+			}
+		}
+		return owners, nil
+	})
+	if err != nil {
+		return err
+	}
+	return run(ctx, informer, ask)
+}
+
+// MissesADeletionThatItWasNotTold counts at each event, and forgets that a handler can get a DeletedFinalStateUnknown.
+func MissesADeletionThatItWasNotTold(ctx context.Context, config *rest.Config, ask askFunc) error {
+	informer, err := newInformer(config, ownersOf)
+	if err != nil {
+		return err
+	}
+	c := counter{counts: map[types.UID]int{}}
+	add := func(obj any, number int) {
+		if pod, ok := obj.(*metav1.PartialObjectMetadata); ok {
+			c.add(pod, number)
+		}
+	}
+	registration, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(obj any) { add(obj, 1) },
+		UpdateFunc: func(before, after any) { add(before, -1); add(after, 1) },
+		DeleteFunc: func(obj any) { add(obj, -1) },
+	})
+	if err != nil {
+		return err
+	}
+	return run(ctx, informer, func(func(types.UID) (int, error)) {
+		if cache.WaitFor(ctx, "", registration.HasSyncedChecker()) {
+			ask(c.count)
+		}
+	})
+}
+
 func newInformer(config *rest.Config, index cache.IndexFunc) (cache.SharedIndexInformer, error) {
 	client, err := metadata.NewForConfig(config)
 	if err != nil {

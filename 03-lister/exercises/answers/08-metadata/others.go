@@ -24,15 +24,11 @@ func (c *counter) add(obj any, number int) {
 	if missed, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		obj = missed.Obj
 	}
-	pod, ok := obj.(metav1.Object)
-	if !ok {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, reference := range pod.GetOwnerReferences() {
+	for _, reference := range obj.(metav1.Object).GetOwnerReferences() {
 		if reference.Controller != nil && *reference.Controller {
+			c.mu.Lock()
 			c.counts[reference.UID] += number
+			c.mu.Unlock()
 		}
 	}
 }
@@ -45,13 +41,14 @@ func (c *counter) count(owner types.UID) (int, error) {
 
 // CountsAtEachEvent counts in its handlers, and needs no index.
 func CountsAtEachEvent(parent context.Context, config *rest.Config, ask func(count func(owner types.UID) (int, error))) error {
-	ctx, stop := context.WithCancel(parent)
-	defer stop()
 	client, err := metadata.NewForConfig(config)
 	if err != nil {
 		return err
 	}
+	ctx, stop := context.WithCancel(parent)
 	factory := metadatainformer.NewSharedInformerFactory(client, 0)
+	defer factory.Shutdown()
+	defer stop() // runs before Shutdown
 	c := counter{counts: map[types.UID]int{}}
 	pods := factory.ForResource(schema.GroupVersionResource{Version: "v1", Resource: "pods"}).Informer()
 	registration, err := pods.AddEventHandler(cache.ResourceEventHandlerFuncs{
@@ -67,7 +64,5 @@ func CountsAtEachEvent(parent context.Context, config *rest.Config, ask func(cou
 		return errors.New("not synced")
 	}
 	ask(c.count)
-	stop()
-	factory.Shutdown()
 	return nil
 }
