@@ -102,6 +102,18 @@ func gradePodsOf(t *grade.T, podsOf answer) {
 		t.Reject("no error", err.Error(), "the lister's List")
 	}
 	compare(t, services[0], pods, got)
+	// Another store has nothing but the other ones.
+	others := slices.DeleteFunc(pods, func(pod *corev1.Pod) bool { return whyNot(pod, services[0]) != "" })
+	other := podstore.New()
+	for _, pod := range others {
+		if err := other.Add(pod); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err = podsOf(corelisters.NewPodLister(other), services[0]); err != nil {
+		t.Reject("no error", err.Error(), "the lister's List")
+	}
+	compare(t, services[0], others, got)
 
 	for _, none := range []map[string]string{nil, {}} {
 		if got, err := podsOf(lister, newService("shop", none)); err != nil || len(got) > 0 {
