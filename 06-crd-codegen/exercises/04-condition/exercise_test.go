@@ -1,8 +1,10 @@
 package exercise_test
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,12 +19,16 @@ type answer = func(conditions []metav1.Condition, generation int64, available, d
 
 var grader = grade.Exercise[answer]{
 	Learner:  exercise.WithReady,
-	Accepted: []answer{answers.WithReady, answers.X},
+	Accepted: []answer{answers.WithReady, answers.LooksForTheOldTime},
 	Rejected: []grade.Rejected[answer]{
 		{Name: "takes the time of each sync", Answer: answers.TakesTheTimeOfEachSync, Says: "lastTransitionTime stays"},
 		{Name: "adds one more condition", Answer: answers.AddsOneMoreCondition, Says: "one condition Ready"},
 		{Name: "changes the store's list", Answer: answers.ChangesTheStoresList, Says: "the list that you were given stays as it is"},
 		{Name: "takes a new reason for a transition", Answer: answers.TakesANewReasonForATransition, Says: "lastTransitionTime stays"},
+		{Name: "asks first whether none is available", Answer: answers.AsksFirstWhetherNoneIsAvailable,
+			Says: "when 0 of 0 replicas are available"},
+		{Name: "has the time in the message", Answer: answers.HasTheTimeInTheMessage, Says: "the same state has the same condition"},
+		{Name: "remembers the time itself", Answer: answers.RemembersTheTimeItself, Says: "lastTransitionTime"},
 	},
 	Grade: func(t *grade.T, withReady answer) { t.Bubble(func(t *grade.T) { gradeCondition(t, withReady) }) },
 }
@@ -30,65 +36,106 @@ var grader = grade.Exercise[answer]{
 func TestExercise(t *testing.T) { grader.Test(t) }
 func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 
+// object is one whose conditions the answer brings up to date.
+type object struct {
+	conditions []metav1.Condition
+	others     []metav1.Condition // of these: all but Ready
+	before     metav1.Condition   // Ready; empty at first
+}
+
 // gradeCondition runs in a bubble, in which an hour passes at once.
 func gradeCondition(t *grade.T, withReady answer) {
-	other := metav1.Condition{Type: "Progressing", Status: metav1.ConditionFalse, Reason: "Complete", LastTransitionTime: metav1.Now()}
-	conditions := []metav1.Condition{other}
-	var before metav1.Condition // Ready; empty at first
+	condition := func(kind string, status metav1.ConditionStatus) metav1.Condition {
+		return metav1.Condition{Type: kind, Status: status, Reason: "Complete", LastTransitionTime: metav1.Now()}
+	}
+	others := []metav1.Condition{condition("Progressing", metav1.ConditionFalse), condition("PodsReady", metav1.ConditionTrue)}
+	unknown := condition("Ready", metav1.ConditionUnknown)
+	objects := []*object{
+		{}, // a new one
+		{conditions: others, others: others},
+		{conditions: []metav1.Condition{others[0], unknown, others[1]}, others: others, before: unknown},
+	}
 	for i := range 50 {
-		time.Sleep(time.Hour)
-		desired := 2 + t.Rand.Int32N(3)
-		available := t.Rand.Int32N(desired + 2)
-		if i == 1 { // the same status, with another reason and message
-			desired, available = 5, 2
+		for _, o := range objects {
+			time.Sleep(time.Hour)
+			desired := t.Rand.Int32N(5)
+			available := t.Rand.Int32N(desired + 2)
+			switch i {
+			case 0:
+				desired, available = 5, 0
+			case 1: // the same status, with another reason and message
+				desired, available = 5, 2
+			case 2:
+				desired, available = 0, 0
+			}
+			gradeCall(t, withReady, o, int64(1+i/7), available, desired)
 		}
-		if i == 0 {
-			desired, available = 5, 0
-		}
-		want := metav1.Condition{Type: "Ready", Status: metav1.ConditionFalse, Reason: "PodsNotReady",
-			ObservedGeneration: int64(1 + i/7), LastTransitionTime: before.LastTransitionTime}
-		switch {
-		case available >= desired:
-			want.Status, want.Reason = metav1.ConditionTrue, "ReplicasReady"
-		case available == 0:
-			want.Reason = "NoPods"
-		}
-		if want.Status != before.Status {
-			want.LastTransitionTime = metav1.Now()
-		}
-		state := fmt.Sprintf("%d of %d replicas are available", available, desired)
+	}
+}
 
-		given := slices.Clone(conditions)
-		result := withReady(conditions, want.ObservedGeneration, available, desired)
-		if !slices.Equal(given, conditions) {
-			t.Reject("the list that you were given stays as it is", "an element of it has changed",
-				"it belongs to the store's object; SetStatusCondition writes into the list")
-		}
-		ready := only(t, result, "Ready", state)
-		if got := only(t, result, "Progressing", state); got != other {
-			t.Reject("the condition Progressing stays as it is", fmt.Sprintf("it is %s %s", got.Status, got.Reason),
+// gradeCall grades one call, and the next one for the same state.
+func gradeCall(t *grade.T, withReady answer, o *object, generation int64, available, desired int32) {
+	want := metav1.Condition{Type: "Ready", Status: metav1.ConditionFalse, Reason: "PodsNotReady",
+		ObservedGeneration: generation, LastTransitionTime: o.before.LastTransitionTime}
+	switch {
+	case available >= desired:
+		want.Status, want.Reason = metav1.ConditionTrue, "ReplicasReady"
+	case available == 0:
+		want.Reason = "NoPods"
+	}
+	if want.Status != o.before.Status {
+		want.LastTransitionTime = metav1.Now()
+	}
+	state := fmt.Sprintf("%d of %d replicas are available", available, desired)
+
+	given := slices.Clone(o.conditions)
+	result := withReady(o.conditions, generation, available, desired)
+	if !slices.Equal(given, o.conditions) {
+		t.Reject("the list that you were given stays as it is", "an element of it has changed",
+			"it belongs to the store's object; SetStatusCondition writes into the list")
+	}
+	ready := only(t, result, "Ready", state)
+	for _, other := range o.others {
+		if got := only(t, result, other.Type, state); got != other {
+			t.Reject("the condition "+other.Type+" stays as it is", fmt.Sprintf("it is %s %s", got.Status, got.Reason),
 				"which elements do you write?")
 		}
-		if ready.Status != want.Status || ready.Reason != want.Reason || ready.ObservedGeneration != want.ObservedGeneration {
-			t.Reject(fmt.Sprintf("Ready=%s %s, observedGeneration %d, when %s", want.Status, want.Reason, want.ObservedGeneration, state),
-				fmt.Sprintf("Ready=%s %s, observedGeneration %d", ready.Status, ready.Reason, ready.ObservedGeneration),
-				"the table in the task")
-		}
-		if !ready.LastTransitionTime.Equal(&want.LastTransitionTime) {
-			expected := fmt.Sprintf("lastTransitionTime stays when Ready=%s %s becomes Ready=%s %s", before.Status, before.Reason,
-				want.Status, want.Reason)
-			if want.Status != before.Status {
-				expected = fmt.Sprintf("lastTransitionTime is now when Ready=%s becomes Ready=%s", before.Status, want.Status)
-			}
-			t.Reject(expected, fmt.Sprintf("it is %s, and was %s", clock(ready.LastTransitionTime), clock(before.LastTransitionTime)),
-				"it is the time of a change of the status: SetStatusCondition in k8s.io/apimachinery/pkg/api/meta")
-		}
-		if again := withReady(result, want.ObservedGeneration, available, desired); only(t, again, "Ready", state) != ready {
-			t.Reject("the same state has the same condition", "a second call gives another one",
-				"is there anything in the message that changes by itself?")
-		}
-		conditions, before = result, ready
 	}
+	if len(result) != len(o.others)+1 {
+		t.Reject("Ready is added, and no other condition", fmt.Sprintf("there are %d conditions", len(result)),
+			"which elements do you write?")
+	}
+	if ready.Status != want.Status || ready.Reason != want.Reason || ready.ObservedGeneration != want.ObservedGeneration {
+		t.Reject(fmt.Sprintf("Ready=%s %s, observedGeneration %d, when %s", want.Status, want.Reason, want.ObservedGeneration, state),
+			fmt.Sprintf("Ready=%s %s, observedGeneration %d", ready.Status, ready.Reason, ready.ObservedGeneration),
+			"the table in the task")
+	}
+	if m := ready.Message; !strings.Contains(m, fmt.Sprint(available)) || !strings.Contains(m, fmt.Sprint(desired)) ||
+		strings.Contains(m, "%!") { // fmt's own error
+		t.Reject(fmt.Sprintf("the message has both numbers, %d and %d", available, desired), fmt.Sprintf("it is %q", ready.Message),
+			"what does a user want to know?")
+	}
+	if !ready.LastTransitionTime.Equal(&want.LastTransitionTime) {
+		expected := fmt.Sprintf("lastTransitionTime stays when Ready=%s %s becomes Ready=%s %s", o.before.Status, o.before.Reason,
+			want.Status, want.Reason)
+		if want.Status != o.before.Status {
+			expected = fmt.Sprintf("lastTransitionTime is now when Ready=%s becomes Ready=%s", cmp.Or(o.before.Status, "missing"),
+				want.Status)
+		}
+		t.Reject(expected, fmt.Sprintf("it is %s, and was %s", clock(ready.LastTransitionTime), clock(o.before.LastTransitionTime)),
+			"it is the time of a change of the status: SetStatusCondition in k8s.io/apimachinery/pkg/api/meta")
+	}
+	time.Sleep(time.Minute)
+	again := only(t, withReady(result, generation, available, desired), "Ready", state)
+	if !again.LastTransitionTime.Equal(&ready.LastTransitionTime) {
+		t.Reject("lastTransitionTime stays when the state is the same", "a minute later it is another one",
+			"it is the time of a change of the status: SetStatusCondition in k8s.io/apimachinery/pkg/api/meta")
+	}
+	if again != ready {
+		t.Reject("the same state has the same condition", "a second call gives another one, a minute later",
+			"is there anything in the message that changes by itself?")
+	}
+	o.conditions, o.before = result, ready
 }
 
 // only returns the condition of that type, of which there must be one.

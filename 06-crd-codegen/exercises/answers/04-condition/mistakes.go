@@ -2,6 +2,7 @@ package exercise
 
 import (
 	"slices"
+	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -44,6 +45,42 @@ func ChangesTheStoresList(conditions []metav1.Condition, generation int64, avail
 	apimeta.SetStatusCondition(&conditions, newReady(generation, available, desired))
 	return conditions
 }
+
+// AsksFirstWhetherNoneIsAvailable takes 0 of 0 replicas for a failure.
+func AsksFirstWhetherNoneIsAvailable(conditions []metav1.Condition, generation int64, available, desired int32) []metav1.Condition {
+	ready := WithReady(nil, generation, available, desired)[0]
+	if available == 0 {
+		ready.Status, ready.Reason = metav1.ConditionFalse, "NoPods"
+	}
+	ready.LastTransitionTime = metav1.Time{} // SetStatusCondition sets it
+	changed := slices.Clone(conditions)
+	apimeta.SetStatusCondition(&changed, ready)
+	return changed
+}
+
+// HasTheTimeInTheMessage says when it has looked: each sync is a change.
+func HasTheTimeInTheMessage(conditions []metav1.Condition, generation int64, available, desired int32) []metav1.Condition {
+	changed := WithReady(conditions, generation, available, desired)
+	ready := apimeta.FindStatusCondition(changed, "Ready")
+	ready.Message += " at " + time.Now().Format(time.TimeOnly)
+	return changed
+}
+
+// RemembersTheTimeItself keeps the status and its time in variables. There is more than one object.
+func RemembersTheTimeItself(conditions []metav1.Condition, generation int64, available, desired int32) []metav1.Condition {
+	ready := newReady(generation, available, desired)
+	if ready.Status != lastStatus {
+		lastStatus, lastTime = ready.Status, ready.LastTransitionTime
+	}
+	ready.LastTransitionTime = lastTime
+	others := slices.DeleteFunc(slices.Clone(conditions), func(c metav1.Condition) bool { return c.Type == "Ready" })
+	return append(others, ready)
+}
+
+var (
+	lastStatus metav1.ConditionStatus
+	lastTime   metav1.Time
+)
 
 // newReady returns the condition Ready, with the time of now.
 func newReady(generation int64, available, desired int32) metav1.Condition {

@@ -6,8 +6,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// X X
-func X(conditions []metav1.Condition, generation int64, available, desired int32) []metav1.Condition {
+// LooksForTheOldTime looks for the time in the old list itself, and builds a new one.
+func LooksForTheOldTime(conditions []metav1.Condition, generation int64, available, desired int32) []metav1.Condition {
 	ready := metav1.Condition{
 		Type:               "Ready",
 		Status:             metav1.ConditionTrue,
