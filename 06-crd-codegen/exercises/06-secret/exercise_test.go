@@ -6,12 +6,14 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/textlogger"
 
@@ -33,6 +35,9 @@ var grader = grade.Exercise[answer]{
 		{Name: "logs the object for debugging", Answer: answers.LogsTheObjectForDebugging, Says: "The Secret"},
 		{Name: "returns the object in the error", Answer: answers.ReturnsTheObjectInTheError, Says: "the returned error"},
 		{Name: "logs nothing at all", Answer: answers.LogsNothingAtAll, Says: "no line has it"},
+		{Name: "does not log that it has failed", Answer: answers.DoesNotLogThatItHasFailed, Says: "the log has the server's error"},
+		{Name: "takes the logger of the process", Answer: answers.TakesTheLoggerOfTheProcess, Says: "the log of ctx has the name"},
+		{Name: "does not end with ctx", Answer: answers.DoesNotEndWithCtx, Says: "each request has the ctx"},
 	},
 	Grade: gradeLog,
 }
@@ -43,16 +48,39 @@ func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 func gradeLog(t *grade.T, createPassword answer) {
 	config := testcluster.Config(t)
 	config.ContentType, config.AcceptContentTypes = "application/json", "application/json" // bodies that can be read
-	secrets := typedcorev1.NewForConfigOrDie(config).Secrets(testcluster.Namespace(t, config))
+	namespace := testcluster.Namespace(t, config)
+	secrets := typedcorev1.NewForConfigOrDie(config).Secrets(namespace)
 	name, password := fmt.Sprintf("root-%d", t.Rand.IntN(1000)), crand.Text()
+	// call calls the answer, and looks for the password in both logs: that of ctx, and that of the process.
+	call := func(ctx context.Context, config *rest.Config, name, password string) (own string, err error) {
+		var log, process testkit.Buffer
+		logger := func(to *testkit.Buffer) klog.Logger {
+			return textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(to), textlogger.Verbosity(10)))
+		}
+		// For an answer that does not take the context's. As a contextual logger, it decides about the verbosity itself.
+		klog.SetLoggerWithOptions(logger(&process), klog.ContextualLogger(true))
+		err = createPassword(klog.NewContext(ctx, logger(&log)), typedcorev1.NewForConfigOrDie(config).Secrets(namespace), name, password)
+		if err != nil && has(err.Error(), password) {
+			t.Reject("the returned error has no password", "it has: "+shorten(err.Error()), "the caller will log it")
+		}
+		for _, text := range []string{log.String(), process.String()} {
+			message := ""
+			for line := range strings.Lines(text) {
+				if _, text, found := strings.Cut(line, "] "); found && !strings.HasPrefix(line, "\t") { // a body is in lines of its own
+					message = text // before it is the time
+				}
+				if has(line, password) {
+					t.Reject("no line of the log has the password", "at verbosity 10 there is "+shorten(message),
+						"whose line is it: yours, or the client's, which takes the logger from the context?")
+				}
+			}
+		}
+		return log.String(), err
+	}
 
 	for _, exists := range []bool{false, true} {
-		var log testkit.Buffer
-		logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log), textlogger.Verbosity(10)))
-		// For an answer that does not take the context's. As a contextual logger, it decides about the verbosity itself.
-		klog.SetLoggerWithOptions(logger, klog.ContextualLogger(true))
 		t.Doing("CreatePassword to return (the Secret exists: %t)", exists)
-		err := createPassword(klog.NewContext(t.Context(), logger), secrets, name, password)
+		log, err := call(t.Context(), config, name, password)
 		switch {
 		case !exists && err != nil:
 			t.Reject("CreatePassword returns no error", shorten(err.Error()), "the request, and what the server says about it")
@@ -61,33 +89,60 @@ func gradeLog(t *grade.T, createPassword answer) {
 				"%w in fmt.Errorf")
 		case exists && !strings.Contains(err.Error(), name):
 			t.Reject("the error has the name of the Secret, "+name, err.Error(), "what helps the person who reads it?")
-		case exists && has(err.Error(), password):
-			t.Reject("the returned error has no password", "it has: "+shorten(err.Error()), "the caller will log it")
-		}
-		named, message := false, ""
-		for line := range strings.Lines(log.String()) {
-			if _, text, found := strings.Cut(line, "] "); found && !strings.HasPrefix(line, "\t") { // a body is in lines of its own
-				message = text // before it is the time
-			}
-			if has(line, password) {
-				t.Reject("no line of the log has the password", "at verbosity 10 there is "+shorten(message),
-					"whose line is it: yours, or the client's, which takes the logger from the context?")
-			}
-			named = named || strings.Contains(line, name)
-		}
-		if !named {
-			t.Reject("the log has the name of the Secret, "+name, fmt.Sprintf("no line has it (the Secret existed: %t)", exists),
+		case !hasLine(log, name):
+			t.Reject("the log of ctx has the name of the Secret, "+name, fmt.Sprintf("no line has it (the Secret existed: %t)", exists),
 				"a log without secrets must still be of use")
+		case exists && !hasLine(log, name, "already exists"):
+			t.Reject("the log has the server's error when the Secret could not be created, with the name",
+				"no line has both \"already exists\" and "+name, "what does the operator see?")
 		}
 	}
 	secret := testkit.Must(secrets.Get(t.Context(), name, metav1.GetOptions{}))(t)
-	found := false
-	for _, value := range secret.Data {
-		found = found || string(value) == password
+	if string(secret.Data["password"]) != password {
+		t.Reject("the Secret has the password, with the key password", "it has another one, or none",
+			"Data and StringData of corev1.Secret")
 	}
-	if !found {
-		t.Reject("the Secret has the password", "it has another one, or none", "Data and StringData of corev1.Secret")
+
+	done := "the Secret is there"
+	calls := &grade.Calls{Name: "CreatePassword", Config: config, Done: done, New: func(number int) grade.Case {
+		name, password := fmt.Sprintf("case-%d-%d", number, t.Rand.IntN(1000)), crand.Text()
+		return grade.Case{
+			Call: func(ctx context.Context, config *rest.Config) error {
+				_, err := call(ctx, config, name, password)
+				return err
+			},
+			State: func() string {
+				if _, err := secrets.Get(t.Context(), name, metav1.GetOptions{}); err != nil {
+					return "there is no Secret"
+				}
+				return done
+			},
+			Check: func(failed grade.Failed) {
+				if failed.Err != nil && !strings.Contains(failed.Err.Error(), name) {
+					t.Reject(failed.String()+": the error has the name of the Secret, "+name, shorten(failed.Err.Error()),
+						"what helps the person who reads it?")
+				}
+			},
+		}
+	}}
+	calls.Right = func(_ grade.Request, fault grade.Fault) grade.Outcome {
+		if fault == grade.AnswerLost {
+			return grade.NotTried // then the Secret exists, and the next call is an error, too
+		}
+		return grade.ErrorOrDone
 	}
+	calls.FailEachRequest(t)
+	calls.EndContext(t)
+}
+
+// hasLine says whether one line has all words.
+func hasLine(log string, words ...string) bool {
+	for line := range strings.Lines(log) {
+		if !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(line, word) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // has says whether a text has a part of the password: as it is, in base64, in hexadecimal, or as numbers.

@@ -47,6 +47,25 @@ func LogsNothingAtAll(ctx context.Context, secrets typedcorev1.SecretInterface, 
 	return create(ctx, ctx, secrets, newSecret(name, password))
 }
 
+// DoesNotLogThatItHasFailed leaves that to its caller.
+func DoesNotLogThatItHasFailed(ctx context.Context, secrets typedcorev1.SecretInterface, name, password string) error {
+	klog.FromContext(ctx).Info("Creating a Secret", "secret", name)
+	if _, err := secrets.Create(program.WithoutBodies(ctx), newSecret(name, password), metav1.CreateOptions{}); err != nil {
+		return fmt.Errorf("creating Secret %s: %w", name, err)
+	}
+	return nil
+}
+
+// TakesTheLoggerOfTheProcess logs with the logger of the process. The one of ctx can have another place.
+func TakesTheLoggerOfTheProcess(ctx context.Context, secrets typedcorev1.SecretInterface, name, password string) error {
+	return create(context.Background(), program.WithoutBodies(ctx), secrets, newSecret(name, password))
+}
+
+// DoesNotEndWithCtx gives the client a context that has nothing but a silent logger.
+func DoesNotEndWithCtx(ctx context.Context, secrets typedcorev1.SecretInterface, name, password string) error {
+	return create(ctx, klog.NewContext(context.Background(), logr.Discard()), secrets, newSecret(name, password))
+}
+
 func newSecret(name, password string) *corev1.Secret {
 	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
