@@ -1,8 +1,12 @@
 package exercise_test
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
+	"path"
 	"testing"
 	"time"
 
@@ -15,6 +19,7 @@ import (
 	dbclient "example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned/typed/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/internal/exercise/grade"
 	"example.com/client-go-workbook/internal/exercise/isolatedgroup"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 type answer = func(ctx context.Context, databases dbclient.DatabaseManagerInterface, sync sync) error
@@ -29,60 +34,106 @@ var grader = grade.Exercise[answer]{
 		{Name: "counts the requests to the fake", Answer: answers.CountsTheRequestsToTheFake, Says: "your Check returns nil"},
 		{Name: "checks one sync only", Answer: answers.ChecksOneSyncOnly, Says: "observedGeneration is never raised"},
 		{Name: "checks only the error of sync", Answer: answers.ChecksOnlyTheErrorOfSync, Says: "the status is written with Update"},
+		{Name: "looks at the generation only", Answer: answers.LooksAtTheGenerationOnly, Says: "availableReplicas is never changed"},
+		{Name: "ignores errors of the server", Answer: answers.IgnoresErrorsOfTheServer, Says: "when the API server does not answer"},
+		{Name: "has a context of its own", Answer: answers.HasAContextOfItsOwn, Says: "has another"},
 	},
-	Grade: gradeCheck,
+	Timeout: time.Minute, // Check is called some twenty times
+	Grade:   gradeCheck,
 }
 
 func TestExercise(t *testing.T) { grader.Test(t) }
 func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 
+// contextKey is the key of a value in the context that Check is given.
+type contextKey struct{}
+
 func gradeCheck(t *grade.T, check answer) {
 	config, namespace := isolatedgroup.Start(t)
 	databases := dbclient.NewForConfigOrDie(config).DatabaseManagers(namespace)
+	// call calls Check. Its request with this number is not answered. If it is a read, the later ones are not, either: a Check that
+	// waits may read again. 0 means that all are answered.
+	call := func(sync sync, lost int) (requests int, err error) {
+		ctx, cancel := context.WithTimeout(context.WithValue(t.Context(), contextKey{}, true), 10*time.Second)
+		defer cancel()
+		reads, foreign, gone := 0, "", false
+		seen := testkit.Intercept(config, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+			if reads++; r.Method != http.MethodGet {
+				reads = 0
+			}
+			if reads > 10 {
+				cancel() // Check waits for a status that never comes
+			}
+			if r.Context().Value(contextKey{}) == nil && r.Method != http.MethodDelete { // a Check may clean up after ctx has ended
+				foreign = r.Method + " " + path.Base(r.URL.Path)
+			}
+			requests++
+			gone = gone || requests == lost && r.Method == http.MethodGet
+			if gone || requests == lost {
+				return nil, errors.New("the grader does not let the API server answer")
+			}
+			return next.RoundTrip(r)
+		})
+		err = check(ctx, dbclient.NewForConfigOrDie(seen).DatabaseManagers(namespace), sync)
+		if err := databases.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if foreign != "" {
+			t.Reject("each request, also those of sync, has the ctx that Check is given", foreign+" has another",
+				"the first argument of each call, also of sync")
+		}
+		return requests, err
+	}
+
 	controllers := []struct {
 		what, look string
 		sync       sync
 		right      bool
 	}{
-		{"is right, and writes with UpdateStatus", "", writesWith(func(ctx context.Context, databases dbclient.DatabaseManagerInterface,
-			d *dbv1alpha1.DatabaseManager) error {
-			_, err := databases.UpdateStatus(ctx, d, metav1.UpdateOptions{})
-			return err
+		{"is right, and writes with UpdateStatus", "", writesWith(update, nothing), true},
+		{"is right, and sends a patch", "", writesWith(patch, nothing), true},
+		{"is right, and has another condition, too", "", writesWith(update, func(_, d *dbv1alpha1.DatabaseManager) {
+			other := metav1.Condition{Type: dbv1alpha1.ConditionProgressing, Status: metav1.ConditionFalse, Reason: "Complete",
+				LastTransitionTime: metav1.Now()}
+			d.Status.Conditions = append([]metav1.Condition{other}, d.Status.Conditions...)
 		}), true},
-		{"is right, and sends a patch", "", writesWith(patch), true},
 		{"has a bug: the status is written with Update", "the status that the server has after the sync",
 			writesWith(func(ctx context.Context, databases dbclient.DatabaseManagerInterface, d *dbv1alpha1.DatabaseManager) error {
 				_, err := databases.Update(ctx, d, metav1.UpdateOptions{})
 				return err
-			}), false},
+			}, nothing), false},
 		{"has a bug: observedGeneration is never raised", "what does a user do after the first sync?",
-			writesWith(func(ctx context.Context, databases dbclient.DatabaseManagerInterface, d *dbv1alpha1.DatabaseManager) error {
-				d.Status.ObservedGeneration = 1
-				_, err := databases.UpdateStatus(ctx, d, metav1.UpdateOptions{})
-				return err
+			writesWith(update, func(_, d *dbv1alpha1.DatabaseManager) { d.Status.ObservedGeneration = 1 }), false},
+		{"has a bug: availableReplicas is never changed", "what does a user change in the spec after the first sync?",
+			writesWith(update, func(before, d *dbv1alpha1.DatabaseManager) {
+				if before.Status.ObservedGeneration > 0 {
+					d.Status.AvailableReplicas = before.Status.AvailableReplicas
+				}
 			}), false},
+		{"has a bug: Ready is always False", "the three parts of a right status",
+			writesWith(update, func(_, d *dbv1alpha1.DatabaseManager) { d.Status.Conditions[0].Status = metav1.ConditionFalse }), false},
+		{"has a bug: only the second sync of an object sets Ready", "the status after each sync",
+			writesWith(update, func(before, d *dbv1alpha1.DatabaseManager) {
+				if before.Status.ObservedGeneration == 0 {
+					d.Status.Conditions = nil
+				}
+			}), false},
+		{"has a bug: it returns an error, though the status is right", "the error of sync",
+			writesWith(func(ctx context.Context, databases dbclient.DatabaseManagerInterface, d *dbv1alpha1.DatabaseManager) error {
+				return cmp.Or(update(ctx, databases, d), errors.New("sync always fails"))
+			}, nothing), false},
 		{"has a bug: the CRD does not accept the condition's reason", "the error of sync, or the conditions that the server has",
-			writesWith(func(ctx context.Context, databases dbclient.DatabaseManagerInterface, d *dbv1alpha1.DatabaseManager) error {
-				d.Status.Conditions[0].Reason = "Replicas ready"
-				_, err := databases.UpdateStatus(ctx, d, metav1.UpdateOptions{})
-				return err
-			}), false},
+			writesWith(update, func(_, d *dbv1alpha1.DatabaseManager) { d.Status.Conditions[0].Reason = "Replicas ready" }), false},
 		{"has a bug: it writes no resourceVersion", "the error of sync, or the status that the server has",
-			writesWith(func(ctx context.Context, databases dbclient.DatabaseManagerInterface, d *dbv1alpha1.DatabaseManager) error {
-				d.ResourceVersion = ""
-				_, err := databases.UpdateStatus(ctx, d, metav1.UpdateOptions{})
-				return err
-			}), false},
+			writesWith(update, func(_, d *dbv1alpha1.DatabaseManager) { d.ResourceVersion = "" }), false},
 	}
-	missed, found := -1, 0
+	missed, found, bugs := -1, 0, 0
 	for _, i := range t.Rand.Perm(len(controllers)) {
 		c := controllers[i]
 		t.Doing("Check to return for a controller that %s", c.what)
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second) // for a Check that waits for a status that never comes
-		err := check(ctx, databases, c.sync)
-		cancel()
-		if deleteErr := databases.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); deleteErr != nil {
-			t.Fatal(deleteErr)
+		_, err := call(c.sync, 0)
+		if !c.right {
+			bugs++
 		}
 		switch {
 		case c.right && err != nil:
@@ -97,23 +148,48 @@ func gradeCheck(t *grade.T, check answer) {
 	}
 	if missed >= 0 {
 		t.Reject("Check returns an error for a controller that "+controllers[missed].what,
-			fmt.Sprintf("your Check returns nil; of 4 controllers with a bug it has found %d", found), controllers[missed].look)
+			fmt.Sprintf("your Check returns nil; of %d controllers with a bug it has found %d", bugs, found), controllers[missed].look)
+	}
+
+	for lost := 1; ; lost++ {
+		t.Doing("Check to return when the API server does not answer request %d", lost)
+		requests, err := call(writesWith(update, nothing), lost)
+		if requests < lost {
+			break // all have been answered
+		}
+		if err == nil {
+			t.Reject("Check returns an error when the API server does not answer",
+				fmt.Sprintf("it returns nil without an answer to its request %d", lost),
+				"the errors of the requests: a Check that has seen nothing has found nothing right")
+		}
 	}
 }
 
-// writesWith returns a sync that writes the right status with a function, which can change it.
-func writesWith(write func(ctx context.Context, databases dbclient.DatabaseManagerInterface, d *dbv1alpha1.DatabaseManager) error) sync {
+// writesWith returns a sync that writes the right status, which change can change before.
+func writesWith(
+	write func(ctx context.Context, databases dbclient.DatabaseManagerInterface, d *dbv1alpha1.DatabaseManager) error,
+	change func(before, d *dbv1alpha1.DatabaseManager),
+) sync {
 	return func(ctx context.Context, databases dbclient.DatabaseManagerInterface, name string) error {
 		d, err := databases.Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return err
 		}
+		before := d.DeepCopy()
 		d.Status.ObservedGeneration = d.Generation
 		d.Status.AvailableReplicas = *d.Spec.Replicas
 		d.Status.Conditions = []metav1.Condition{{Type: dbv1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "ReplicasReady",
 			LastTransitionTime: metav1.Now()}}
+		change(before, d)
 		return write(ctx, databases, d)
 	}
+}
+
+func nothing(_, _ *dbv1alpha1.DatabaseManager) {}
+
+func update(ctx context.Context, databases dbclient.DatabaseManagerInterface, d *dbv1alpha1.DatabaseManager) error {
+	_, err := databases.UpdateStatus(ctx, d, metav1.UpdateOptions{})
+	return err
 }
 
 func patch(ctx context.Context, databases dbclient.DatabaseManagerInterface, d *dbv1alpha1.DatabaseManager) error {

@@ -7,6 +7,7 @@ import (
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned/fake"
@@ -58,6 +59,59 @@ func ChecksOnlyTheErrorOfSync(ctx context.Context, databases databases, sync syn
 		return err
 	}
 	return sync(ctx, databases, d.Name)
+}
+
+// LooksAtTheGenerationOnly believes that a status with the right generation is right.
+func LooksAtTheGenerationOnly(ctx context.Context, databases databases, sync syncFunc) error {
+	return checkTwice(ctx, databases, func(d *dbv1alpha1.DatabaseManager) error {
+		if err := sync(ctx, databases, d.Name); err != nil {
+			return err
+		}
+		d, err := databases.Get(ctx, d.Name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if d.Status.ObservedGeneration != d.Generation || !apimeta.IsStatusConditionTrue(d.Status.Conditions, "Ready") {
+			return fmt.Errorf("the status is %+v", d.Status)
+		}
+		return nil
+	})
+}
+
+// IgnoresErrorsOfTheServer compares only if the server has answered.
+func IgnoresErrorsOfTheServer(ctx context.Context, databases databases, sync syncFunc) error {
+	return checkTwice(ctx, databases, func(d *dbv1alpha1.DatabaseManager) error {
+		if err := sync(ctx, databases, d.Name); err != nil {
+			return err
+		}
+		d, err := databases.Get(ctx, d.Name, metav1.GetOptions{})
+		if err == nil && (d.Status.ObservedGeneration != d.Generation || d.Status.AvailableReplicas != *d.Spec.Replicas ||
+			!apimeta.IsStatusConditionTrue(d.Status.Conditions, "Ready")) {
+			return fmt.Errorf("the status is %+v", d.Status)
+		}
+		return nil
+	})
+}
+
+// HasAContextOfItsOwn has no limit of time.
+func HasAContextOfItsOwn(_ context.Context, databases databases, sync syncFunc) error {
+	return Check(context.Background(), databases, sync)
+}
+
+// checkTwice checks a new object, and checks it again when its spec has changed.
+func checkTwice(ctx context.Context, databases databases, check func(*dbv1alpha1.DatabaseManager) error) error {
+	d, err := databases.Create(ctx, newDatabase(), metav1.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	if err := check(d); err != nil {
+		return err
+	}
+	d, err = databases.Patch(ctx, d.Name, types.MergePatchType, []byte(`{"spec":{"replicas":3}}`), metav1.PatchOptions{})
+	if err != nil {
+		return err
+	}
+	return check(d)
 }
 
 func newDatabase() *dbv1alpha1.DatabaseManager {

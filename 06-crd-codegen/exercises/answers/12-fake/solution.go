@@ -20,7 +20,7 @@ func Check(
 ) error {
 	d := &dbv1alpha1.DatabaseManager{
 		ObjectMeta: metav1.ObjectMeta{Name: "example"},
-		Spec:       dbv1alpha1.DatabaseManagerSpec{Dbtype: dbv1alpha1.MySQL, DeploymentName: "db", Replicas: new(int32(2))},
+		Spec:       dbv1alpha1.DatabaseManagerSpec{Dbtype: dbv1alpha1.MySQL, DeploymentName: "db"}, // and one replica, the default
 	}
 	d, err := databases.Create(ctx, d, metav1.CreateOptions{})
 	if err != nil {
