@@ -2,6 +2,7 @@ package exercise_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -30,8 +31,11 @@ var grader = grade.Exercise[answer]{
 		{Name: "reads a field that can be missing", Answer: answers.ReadsAFieldThatCanBeMissing, Says: "no such key: volumeSize"},
 		{Name: "has one rule for all", Answer: answers.HasOneRuleForAll, Says: "when the object is created"},
 		{Name: "lets volumeSize be removed", Answer: answers.LetsVolumeSizeBeRemoved, Says: "without volumeSize, is rejected"},
-		{Name: "rejects by an error", Answer: answers.RejectsByAnError, Says: "with the message of your rule"},
+		{Name: "rejects by an error", Answer: answers.RejectsByAnError, Says: "cannot be evaluated"},
 		{Name: "names what CEL does not know", Answer: answers.NamesWhatCELDoesNotKnow, Says: "undeclared reference to 'old'"},
+		{Name: "has no messages", Answer: answers.HasNoMessages, Says: "with a message of your rules"},
+		{Name: "has one message for all", Answer: answers.HasOneMessageForAll, Says: "with a message that names the field"},
+		{Name: "forbids one engine", Answer: answers.ForbidsOneEngine, Says: "is rejected when it was"},
 	},
 	Grade: gradeRules,
 }
@@ -63,28 +67,34 @@ func gradeRules(t *grade.T, rules answer) {
 	caches := dynamic.NewForConfigOrDie(config).Resource(schema.GroupVersionResource{
 		Group: "coolops.cn", Version: "v1", Resource: "caches"})
 
-	low, size := 2+t.Rand.IntN(5), 10+t.Rand.IntN(50)
-	some := spec{"redis", low, low + 1 + t.Rand.IntN(5), 0}
+	low, size := 1+t.Rand.IntN(5), 10+t.Rand.IntN(50)
+	engine := fmt.Sprintf("engine-%d", t.Rand.IntN(1000))
+	some := spec{engine, low, low + 1 + t.Rand.IntN(5), 0}
 	with := func(change func(s *spec)) spec { s := some; change(&s); return s }
 	sized := func(size int) spec { return with(func(s *spec) { s.VolumeSize = size }) }
-	wrong := with(func(s *spec) { s.MaxReplicas = low - 1 })
+	tooFew := with(func(s *spec) { s.MaxReplicas = low - 1 })
+	const accepted = ""
 	for _, test := range []struct {
-		before, after spec // before is empty if the object is created
-		what          string
-		accepted      bool
+		before, after spec   // before is empty if the object is created
+		what          string // has changed
+		names         string // the field that the message names, if after is rejected
 	}{
-		{spec{}, some, "", true},
-		{spec{}, sized(size), "", true},
-		{spec{}, with(func(s *spec) { s.MaxReplicas = low }), "", true},
-		{spec{}, wrong, "", false},
-		{some, wrong, "", false},
-		{some, with(func(s *spec) { s.MaxReplicas += 3 }), "", true},
-		{some, with(func(s *spec) { s.Engine = "valkey" }), "", false},
-		{sized(size), sized(size), ", unchanged,", true},
-		{some, sized(size), ", with a new volumeSize,", true},
-		{sized(size), sized(size + 5), ", with a greater volumeSize,", true},
-		{sized(size), sized(size - 1), ", with a smaller volumeSize,", false},
-		{sized(size), some, ", without volumeSize,", false},
+		{spec{}, some, "", accepted},
+		{spec{}, sized(size), "", accepted},
+		{spec{}, with(func(s *spec) { s.MaxReplicas = low }), "", accepted},
+		{spec{}, with(func(s *spec) { s.MinReplicas, s.MaxReplicas = 0, 0 }), "", accepted},
+		{spec{}, tooFew, "", "replicas"},
+		{some, tooFew, "", "replicas"},
+		{some, with(func(s *spec) { s.MinReplicas = s.MaxReplicas + 1 }), "", "replicas"},
+		{some, with(func(s *spec) { s.MaxReplicas += 3 }), "", accepted},
+		{some, with(func(s *spec) { s.MinReplicas, s.MaxReplicas = s.MinReplicas+20, s.MaxReplicas+20 }), "", accepted},
+		{some, with(func(s *spec) { s.Engine = "a" + engine }), "", "engine"},
+		{sized(size), with(func(s *spec) { s.Engine, s.VolumeSize = engine+"0", size+1 }), "", "engine"},
+		{sized(size), sized(size), ", unchanged,", accepted},
+		{some, sized(size), ", with a new volumeSize,", accepted},
+		{sized(size), sized(size + 5), ", with a greater volumeSize,", accepted},
+		{sized(size), sized(size - 1), ", with a smaller volumeSize,", "volumesize"},
+		{sized(size), some, ", without volumeSize,", "volumesize"},
 	} {
 		var err error
 		when := "when the object is created"
@@ -94,7 +104,7 @@ func gradeRules(t *grade.T, rules answer) {
 			when = "when it was " + text(t, test.before)
 			existing, createErr := caches.Create(t.Context(), object(t, test.before), metav1.CreateOptions{})
 			if createErr != nil {
-				t.Reject(text(t, test.before)+" is accepted when the object is created", firstLine(createErr.Error()), lookAt(createErr))
+				t.Reject(text(t, test.before)+" is accepted when the object is created", cause(createErr), lookAt(createErr))
 			}
 			changed := object(t, test.after)
 			changed.SetName(existing.GetName())
@@ -105,18 +115,49 @@ func gradeRules(t *grade.T, rules answer) {
 		switch {
 		case err != nil && !apierrors.IsInvalid(err):
 			t.Fatal(err)
-		case test.accepted && err != nil:
-			t.Reject(what+" is accepted "+when, firstLine(err.Error()), lookAt(err))
-		case !test.accepted && err == nil:
+		case test.names == accepted && err != nil:
+			t.Reject(what+" is accepted "+when, "it is rejected: "+cause(err), lookAt(err))
+		case test.names == accepted:
+		case err == nil:
 			look := "which of the rules is about these fields, and what is it for these values?"
 			if test.before == (spec{}) && strings.Contains(fmt.Sprint(rules), "oldSelf") {
 				look = "a rule with oldSelf in it is checked on updates only"
 			}
 			t.Reject(what+" is rejected "+when, "the API server has accepted it", look)
-		case !test.accepted && strings.Contains(err.Error(), "no such key"):
-			t.Reject(what+" is rejected "+when+" with the message of your rule", firstLine(err.Error()), lookAt(err))
+		case strings.Contains(err.Error(), "no such key"):
+			t.Reject(what+" is rejected "+when+" because a rule is false", "a rule cannot be evaluated: "+cause(err), lookAt(err))
+		default:
+			message := messageOf(rules, err)
+			if message == "" {
+				t.Reject(what+" is rejected "+when+" with a message of your rules", "the user sees: "+cause(err), "the values of the map")
+			}
+			if !strings.Contains(strings.ToLower(message), test.names) {
+				t.Reject(what+" is rejected "+when+" with a message that names the field", "the user sees: "+message,
+					"does each rule have its own message?")
+			}
 		}
 	}
+}
+
+// cause is the reason for which the server has rejected an object: the rest of the error has the object itself.
+func cause(err error) string {
+	text := firstLine(err.Error())
+	if status := apierrors.APIStatus(nil); errors.As(err, &status) && status.Status().Details != nil {
+		for _, cause := range status.Status().Details.Causes {
+			text = firstLine(cause.Message)
+		}
+	}
+	return strings.TrimPrefix(strings.TrimPrefix(text, "Invalid value: "), `"object": `)
+}
+
+// messageOf is the message of the rule that has rejected an object; it is empty if no rule has, or if the rule has no message.
+func messageOf(rules answer, err error) string {
+	for _, message := range rules {
+		if message != "" && strings.HasSuffix(cause(err), message) {
+			return message
+		}
+	}
+	return ""
 }
 
 // lookAt says where to look for the rule that has rejected too much.

@@ -32,3 +32,23 @@ var LetsVolumeSizeBeRemoved = map[string]string{
 	"self.engine == oldSelf.engine":        "engine can't be changed",
 	"!has(self.volumeSize) || !has(oldSelf.volumeSize) || self.volumeSize >= oldSelf.volumeSize": "volumeSize can't shrink",
 }
+
+// HasNoMessages leaves it to the user to read the rules.
+var HasNoMessages = map[string]string{
+	"self.maxReplicas >= self.minReplicas": "",
+	"self.engine == oldSelf.engine":        "",
+	"!has(oldSelf.volumeSize) || has(self.volumeSize) && self.volumeSize >= oldSelf.volumeSize": "",
+}
+
+// HasOneMessageForAll does not say what is wrong.
+var HasOneMessageForAll = map[string]string{
+	"self.maxReplicas >= self.minReplicas": "the spec is wrong",
+	"self.engine == oldSelf.engine":        "the spec is wrong",
+	"!has(oldSelf.volumeSize) || has(self.volumeSize) && self.volumeSize >= oldSelf.volumeSize": "the spec is wrong",
+}
+
+// ForbidsOneEngine forbids the change that its author had in mind.
+var ForbidsOneEngine = map[string]string{
+	"self.maxReplicas >= self.minReplicas":                    "maxReplicas is less than minReplicas",
+	"!(oldSelf.engine == 'redis' && self.engine == 'valkey')": "engine can't be changed",
+}
