@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -11,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
 
 	exercise "example.com/client-go-workbook/06-crd-codegen/exercises/08-adopt"
 	answers "example.com/client-go-workbook/06-crd-codegen/exercises/answers/08-adopt"
@@ -37,6 +39,9 @@ var grader = grade.Exercise[answer]{
 		{Name: "believes the store", Answer: answers.BelievesTheStore, Says: "was replaced by another one"},
 		{Name: "writes without a version", Answer: answers.WritesWithoutAVersion, Says: "the user removes the annotation before the write"},
 		{Name: "takes it from another owner", Answer: answers.TakesItFromAnotherOwner, Says: "it belongs to another DatabaseManager"},
+		{Name: "searches the annotation for the name", Answer: answers.SearchesTheAnnotationForTheName, Says: "begins like that"},
+		{Name: "ignores that it is not allowed", Answer: answers.IgnoresThatItIsNotAllowed, Says: "Adopt returns an error"},
+		{Name: "replaces the other owners", Answer: answers.ReplacesTheOtherOwners, Says: "is still an owner"},
 	},
 	Grade: gradeAdopt,
 }
@@ -46,19 +51,27 @@ func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 
 // server is what the grader asks and changes.
 type server struct {
-	t         *grade.T
-	databases dbclient.DatabaseManagerInterface
-	secrets   typedcorev1.SecretInterface
-	team      metav1.OwnerReference // a ConfigMap, which owns each Secret, too
+	t          *grade.T
+	databases  dbclient.DatabaseManagerInterface
+	secrets    typedcorev1.SecretInterface
+	configMaps typedcorev1.ConfigMapInterface
+	team       metav1.OwnerReference // a ConfigMap, which owns each Secret, too
+
+	adopt func(ctx context.Context, config *rest.Config, d *dbv1alpha1.DatabaseManager, name string) error
 }
 
 func gradeAdopt(t *grade.T, adopt answer) {
 	config, namespace := isolatedgroup.Start(t)
 	core := typedcorev1.NewForConfigOrDie(config)
-	s := server{t: t, databases: dbclient.NewForConfigOrDie(config).DatabaseManagers(namespace), secrets: core.Secrets(namespace)}
-	configMap := testkit.Must(core.ConfigMaps(namespace).Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "team"}},
-		metav1.CreateOptions{}))(t)
-	s.team = metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: configMap.Name, UID: configMap.UID}
+	s := server{
+		t: t, databases: dbclient.NewForConfigOrDie(config).DatabaseManagers(namespace), secrets: core.Secrets(namespace),
+		configMaps: core.ConfigMaps(namespace),
+	}
+	s.adopt = func(ctx context.Context, config *rest.Config, d *dbv1alpha1.DatabaseManager, name string) error {
+		return adopt(ctx, dbclient.NewForConfigOrDie(config).DatabaseManagers(namespace),
+			typedcorev1.NewForConfigOrDie(config).Secrets(namespace), d, name)
+	}
+	s.team = s.configMap("team")
 
 	d, other := s.database("db"), s.database("other")
 	asks := map[string]string{"coolops.cn/adopt": d.Name}
@@ -66,33 +79,45 @@ func gradeAdopt(t *grade.T, adopt answer) {
 	call := func(d *dbv1alpha1.DatabaseManager, secret *corev1.Secret) error {
 		t.Doing("Adopt to return for Secret %s", secret.Name)
 		writes()
-		return adopt(t.Context(), dbclient.NewForConfigOrDie(recorded).DatabaseManagers(namespace),
-			typedcorev1.NewForConfigOrDie(recorded).Secrets(namespace), d, secret.Name)
+		defer t.Unchanged(d)()
+		return s.adopt(t.Context(), recorded, d, secret.Name)
 	}
 
 	wanted := s.secret(asks)
-	if err := call(d.DeepCopy(), wanted); err != nil {
+	if err := call(d, wanted); err != nil {
 		t.Reject("Adopt returns nil for a Secret with the annotation coolops.cn/adopt: "+d.Name, err.Error(),
 			"the error, and the cases of the task")
 	}
 	now := s.get(wanted.Name)
+	asBefore := now.DeepCopy()
+	asBefore.OwnerReferences = wanted.OwnerReferences
+	asBefore.ResourceVersion, asBefore.ManagedFields = wanted.ResourceVersion, wanted.ManagedFields
+	controller := metav1.GetControllerOf(now)
 	switch {
-	case !metav1.IsControlledBy(now, d):
+	case controller == nil || controller.UID != d.UID:
 		t.Reject("the Secret's controller is the DatabaseManager", fmt.Sprintf("its owners are %s", owners(now)),
 			"metav1.NewControllerRef, and metadata.ownerReferences")
-	case len(now.OwnerReferences) != 2:
+	case controller.APIVersion != "coolops.cn/v1alpha1" || controller.Kind != "DatabaseManager" || controller.Name != d.Name:
+		t.Reject("the reference is to coolops.cn/v1alpha1 DatabaseManager "+d.Name,
+			fmt.Sprintf("it is to %s %s %s", controller.APIVersion, controller.Kind, controller.Name),
+			"the garbage collector looks for an owner by all of them")
+	case len(now.OwnerReferences) != 2 || !slices.ContainsFunc(now.OwnerReferences, s.isTeam):
 		t.Reject("the ConfigMap team is still an owner of the Secret", fmt.Sprintf("its owners are %s", owners(now)),
 			"are the references added, or replaced?")
-	case string(now.Data["password"]) != string(wanted.Data["password"]):
-		t.Reject("the password stays", "it has changed", "what does your request write?")
+	case now.UID != wanted.UID:
+		t.Reject("the Secret is still the same object", "it is another one of that name", "an update, or a patch")
+	case !apiequality.Semantic.DeepEqual(asBefore, wanted):
+		t.Reject("the rest of the Secret stays", "its data, labels or annotations have changed", "what does your request write?")
 	}
-	if err := call(d.DeepCopy(), now); err != nil || len(writes()) > 0 {
-		t.Reject("no error, and no request that writes, if the Secret belongs to d already", fmt.Sprintf("error %v, or a request", err),
-			"metav1.IsControlledBy")
+	if err := call(d, now); err != nil {
+		t.Reject("Adopt returns nil if the Secret belongs to d already", err.Error(), "metav1.IsControlledBy")
+	}
+	if sent := writes(); len(sent) > 0 {
+		t.Reject("no request that writes if the Secret belongs to d already", fmt.Sprintf("it has sent %s", sent), "metav1.IsControlledBy")
 	}
 
 	rejects := func(what, look string, d *dbv1alpha1.DatabaseManager, before *corev1.Secret) {
-		err := call(d.DeepCopy(), before)
+		err := call(d, before)
 		now := s.get(before.Name)
 		if !apiequality.Semantic.DeepEqual(now.OwnerReferences, before.OwnerReferences) {
 			t.Reject("the Secret stays as it is: "+what, "its owners are "+owners(now), look)
@@ -103,9 +128,20 @@ func gradeAdopt(t *grade.T, adopt answer) {
 	}
 	look := "the annotation is the user's consent"
 	rejects("nobody has asked for it", look, d, s.secret(nil))
-	rejects("the annotation is for the DatabaseManager other", look, d, s.secret(map[string]string{"coolops.cn/adopt": "other"}))
-	owned := s.secret(asks, *metav1.NewControllerRef(other, answers.Kind))
-	rejects("it belongs to another DatabaseManager", "metav1.GetControllerOf", d, owned)
+	for what, annotations := range map[string]map[string]string{
+		"the annotation is for the DatabaseManager other":           {"coolops.cn/adopt": "other"},
+		"the annotation is for db-2, whose name begins like that":   {"coolops.cn/adopt": "db-2"},
+		"the annotation is empty":                                   {"coolops.cn/adopt": ""},
+		"another annotation has the name of the DatabaseManager":    {"coolops.cn/adopted-by": d.Name},
+		"only in another group there is an annotation of that name": {"example.com/adopt": d.Name},
+	} {
+		rejects(what, look, d, s.secret(annotations))
+	}
+	rejects("it belongs to another DatabaseManager", "metav1.GetControllerOf", d,
+		s.secret(asks, *metav1.NewControllerRef(other, answers.Kind)))
+	owner := s.configMap("owner")
+	owner.Controller = new(true)
+	rejects("it belongs to a ConfigMap", "metav1.GetControllerOf", d, s.secret(asks, owner))
 
 	// Somebody changes the Secret between a read and a write: at the first write.
 	race := s.secret(asks)
@@ -130,7 +166,32 @@ func gradeAdopt(t *grade.T, adopt answer) {
 		s.secret(map[string]string{"coolops.cn/adopt": "replaced"}))
 	s.delete(d.Name)
 	rejects("the DatabaseManager is being deleted", look, d, s.secret(asks))
+	s.gradeErrors(config)
 }
+
+// gradeErrors lets each request of the answer fail.
+func (s server) gradeErrors(config *rest.Config) {
+	d := s.database("errors")
+	done := "the Secret belongs to d"
+	calls := &grade.Calls{Name: "Adopt", Config: config, Done: done, New: func(int) grade.Case {
+		secret := s.secret(map[string]string{"coolops.cn/adopt": d.Name})
+		return grade.Case{
+			Call: func(ctx context.Context, config *rest.Config) error {
+				return s.adopt(ctx, config, d.DeepCopy(), secret.Name)
+			},
+			State: func() string {
+				if !metav1.IsControlledBy(s.get(secret.Name), d) {
+					return "the Secret does not belong to d"
+				}
+				return done
+			},
+		}
+	}}
+	calls.FailEachRequest(s.t)
+	calls.EndContext(s.t)
+}
+
+func (s server) isTeam(owner metav1.OwnerReference) bool { return owner.UID == s.team.UID }
 
 func (s server) database(name string) *dbv1alpha1.DatabaseManager {
 	d := &dbv1alpha1.DatabaseManager{
@@ -143,6 +204,13 @@ func (s server) database(name string) *dbv1alpha1.DatabaseManager {
 	return testkit.Must(s.databases.Create(s.t.Context(), d, metav1.CreateOptions{}))(s.t)
 }
 
+// configMap creates a ConfigMap, and returns a reference to it.
+func (s server) configMap(name string) metav1.OwnerReference {
+	configMap := testkit.Must(s.configMaps.Create(s.t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}},
+		metav1.CreateOptions{}))(s.t)
+	return metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: name, UID: configMap.UID}
+}
+
 func (s server) delete(name string) {
 	if err := s.databases.Delete(s.t.Context(), name, metav1.DeleteOptions{}); err != nil {
 		s.t.Fatal(err)
@@ -151,8 +219,9 @@ func (s server) delete(name string) {
 
 func (s server) secret(annotations map[string]string, owners ...metav1.OwnerReference) *corev1.Secret {
 	return testkit.Must(s.secrets.Create(s.t.Context(), &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{GenerateName: "root-", Annotations: annotations, OwnerReferences: append(owners, s.team)},
-		Data:       map[string][]byte{"password": fmt.Append(nil, s.t.Rand.Uint64())},
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "root-", Annotations: annotations, Labels: map[string]string{"team": "shop"},
+			OwnerReferences: append(owners, s.team)},
+		Data: map[string][]byte{"password": fmt.Append(nil, s.t.Rand.Uint64())},
 	}, metav1.CreateOptions{}))(s.t)
 }
 

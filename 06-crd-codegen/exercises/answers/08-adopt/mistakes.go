@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
@@ -51,6 +53,34 @@ func TakesItFromAnotherOwner(ctx context.Context, databases databases, secrets s
 		secret.OwnerReferences = slices.DeleteFunc(secret.OwnerReferences,
 			func(owner metav1.OwnerReference) bool { return owner.Controller != nil && *owner.Controller })
 		return errors.Join(checkAnnotation(secret, d), checkServer(ctx, databases, d))
+	})
+}
+
+// SearchesTheAnnotationForTheName looks for the name anywhere in the annotation.
+func SearchesTheAnnotationForTheName(ctx context.Context, databases databases, secrets secrets, d *database, name string) error {
+	return adopt(ctx, secrets, d, name, func(secret *corev1.Secret) error {
+		if !strings.Contains(secret.Annotations[adoptAnnotation], d.Name) {
+			return fmt.Errorf("the Secret %s has no annotation %s: %s", secret.Name, adoptAnnotation, d.Name)
+		}
+		return errors.Join(checkOwner(secret), checkServer(ctx, databases, d))
+	})
+}
+
+// IgnoresThatItIsNotAllowed returns nil, as if the Secret were adopted, if it has no permission.
+func IgnoresThatItIsNotAllowed(ctx context.Context, databases databases, secrets secrets, d *database, name string) error {
+	err := Adopt(ctx, databases, secrets, d, name)
+	if apierrors.IsForbidden(err) {
+		return nil
+	}
+	return err
+}
+
+// ReplacesTheOtherOwners leaves d as the only owner.
+func ReplacesTheOtherOwners(ctx context.Context, databases databases, secrets secrets, d *database, name string) error {
+	return adopt(ctx, secrets, d, name, func(secret *corev1.Secret) error {
+		err := errors.Join(checkOwner(secret), checkAnnotation(secret, d), checkServer(ctx, databases, d))
+		secret.OwnerReferences = nil
+		return err
 	})
 }
 

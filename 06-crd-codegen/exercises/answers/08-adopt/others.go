@@ -14,6 +14,7 @@ import (
 )
 
 // AsksForTheOwnerFirst asks for the owner first, and sends the new reference only, with the version that it has read.
+// A second controller is rejected by the API server.
 func AsksForTheOwnerFirst(
 	ctx context.Context,
 	databases dbclient.DatabaseManagerInterface,
@@ -31,8 +32,7 @@ func AsksForTheOwnerFirst(
 		return err
 	case metav1.IsControlledBy(secret, d):
 		return nil
-	case metav1.GetControllerOf(secret) != nil, secret.Annotations["coolops.cn/adopt"] != d.Name,
-		owner.UID != d.UID, !owner.DeletionTimestamp.IsZero():
+	case secret.Annotations["coolops.cn/adopt"] != d.Name, owner.UID != d.UID, !owner.DeletionTimestamp.IsZero():
 		return errors.New("the Secret is not for this DatabaseManager")
 	}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
