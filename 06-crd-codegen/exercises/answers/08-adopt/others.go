@@ -2,8 +2,8 @@ package exercise
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
+	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -35,13 +35,8 @@ func AsksForTheOwnerFirst(
 	case secret.Annotations["coolops.cn/adopt"] != d.Name, owner.UID != d.UID, !owner.DeletionTimestamp.IsZero():
 		return errors.New("the Secret is not for this DatabaseManager")
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"resourceVersion": secret.ResourceVersion,
-		"ownerReferences": []any{metav1.NewControllerRef(d, Kind)},
-	}})
-	if err != nil {
-		return err
-	}
+	patch := fmt.Appendf(nil, `{"metadata":{"resourceVersion":%q,"ownerReferences":[{"apiVersion":"coolops.cn/v1alpha1",
+		"kind":"DatabaseManager","name":%q,"uid":%q,"controller":true}]}}`, secret.ResourceVersion, d.Name, d.UID)
 	_, err = secrets.Patch(ctx, name, types.StrategicMergePatchType, patch, metav1.PatchOptions{})
 	return err
 }
