@@ -20,7 +20,7 @@ type answer = func(workqueue.TypedInterface[cache.ObjectName], int, func(cache.O
 
 var grader = grade.Exercise[answer]{
 	Learner:  exercise.Run,
-	Accepted: []answer{answers.Run, answers.LimitsAGroup},
+	Accepted: []answer{answers.Run, answers.ParallelizesTheLoop},
 	Rejected: []grade.Rejected[answer]{
 		{Name: "calls Done before the sync", Answer: answers.CallsDoneBeforeTheSync, Says: "2 syncs of default/"},
 		{Name: "starts a goroutine for each key", Answer: answers.StartsAGoroutineForEachKey, Says: "at the same time"},
@@ -30,11 +30,16 @@ var grader = grade.Exercise[answer]{
 			Says: "added again during its sync"},
 		{Name: "waits for a whole batch", Answer: answers.WaitsForAWholeBatch, Says: "workers that wait for each other"},
 		{Name: "returns with the first worker", Answer: answers.ReturnsWithTheFirstWorker, Says: "for all of them"},
+		{Name: "stops asking at the shutdown", Answer: answers.StopsAskingAtTheShutdown, Says: "who calls Get after that?"},
+		{Name: "waits for its own worker only", Answer: answers.WaitsForItsOwnWorkerOnly, Says: "for all of them"},
 	},
 	Timeout: 10 * time.Second, // for a loop that never waits
 	Grade: func(t *grade.T, run answer) {
 		for _, workers := range []int{2 + t.Rand.IntN(4), 1} {
 			t.Bubble(func(t *grade.T) { grading(t, run, workers) })
+		}
+		for i := range 10 { // which of the workers gets the slow key is chance
+			t.Bubble(func(t *grade.T) { oneIsSlow(t, run, i%2) })
 		}
 	},
 }
@@ -43,13 +48,7 @@ var grader = grade.Exercise[answer]{
 func grading(t *grade.T, run answer, workers int) {
 	queue := workqueue.NewTyped[cache.ObjectName]()
 	defer queue.ShutDown()
-	s := syncs{count: map[cache.ObjectName]int{}, running: map[cache.ObjectName]int{}, workers: workers}
-	go func() {
-		run(queue, workers, s.handle)
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.returned, s.left = true, len(s.running)
-	}()
+	s := start(run, queue, workers)
 	// settle waits until all goroutines wait, and returns how many keys were synced, and how many syncs run.
 	settle := func(doing string) (synced, running int) {
 		t.Helper()
@@ -100,26 +99,57 @@ func grading(t *grade.T, run answer, workers int) {
 	before, _ := settle("syncs of all keys")
 
 	const last = 10
+	queue.Add(slow)
 	for i := range last {
 		queue.Add(cache.NewObjectName("default", fmt.Sprintf("last-%d", i)))
 	}
-	queue.Add(slow)
 	settle("syncs of the last keys")
+	ofSlow := s.of(slow)
+	queue.Add(slow) // during its sync: the queue has it only when that ends, and all other keys are synced by then
 	queue.ShutDown()
-	time.Sleep(2 * takesSlow)
+	time.Sleep(3 * takesSlow)
 	const doing = "Run returns when the queue is shut down and empty"
 	synced, _ := settle(doing)
 	switch synced -= before; {
 	case !s.returned:
 		t.Reject(doing, "it still runs", "the second result of Get")
 	case s.left > 0:
-		t.Reject("Run returns when the last sync has ended", fmt.Sprintf("it returned while %d sync(s) ran", s.left),
-			"what waits for the workers, for all of them?")
+		t.Reject(lastSync, fmt.Sprintf("it returned while %d sync(s) ran", s.left), allOfThem)
 	case synced < last:
 		t.Reject(fmt.Sprintf("%d keys were queued at ShutDown: %d syncs", last, last), fmt.Sprintf("%d syncs", synced),
 			"the second result of Get")
+	case s.of(slow) == ofSlow:
+		t.Reject("a key is added again during its sync, then ShutDown: a second sync", "Run returned, and the key was still queued",
+			"Done queues the key when its sync ends: who calls Get after that?")
 	}
 }
+
+// oneIsSlow shuts the queue down while two workers sync one key each, and the slow one is the first or the second key.
+func oneIsSlow(t *grade.T, run answer, place int) {
+	queue := workqueue.NewTyped[cache.ObjectName]()
+	s := start(run, queue, 2)
+	time.Sleep(time.Hour) // both wait for a key
+	keys := []cache.ObjectName{cache.NewObjectName("default", "quick"), cache.NewObjectName("default", "quick")}
+	keys[place] = slow
+	for _, key := range keys {
+		queue.Add(key)
+	}
+	synctest.Wait()
+	queue.ShutDown()
+	t.Doing("Run returns when the queue is shut down and empty")
+	time.Sleep(2 * takesSlow)
+	synctest.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.left > 0 {
+		t.Reject(lastSync, fmt.Sprintf("it returned while %d sync(s) ran", s.left), allOfThem)
+	}
+}
+
+const (
+	lastSync  = "Run returns when the last sync has ended"
+	allOfThem = "what waits for the workers, for all of them?"
+)
 
 const takesSlow = 24 * time.Hour
 
@@ -135,6 +165,18 @@ type syncs struct {
 	expected, wrong, look string
 	returned              bool // Run has, and:
 	left                  int  // so many syncs ran then
+}
+
+// start runs an answer.
+func start(run answer, queue workqueue.TypedInterface[cache.ObjectName], workers int) *syncs {
+	s := &syncs{count: map[cache.ObjectName]int{}, running: map[cache.ObjectName]int{}, workers: workers}
+	go func() {
+		run(queue, workers, s.handle)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.returned, s.left = true, len(s.running)
+	}()
+	return s
 }
 
 func (s *syncs) of(key cache.ObjectName) int {

@@ -3,6 +3,7 @@ package exercise
 import (
 	"sync"
 
+	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 )
@@ -128,4 +129,41 @@ func ReturnsWithTheFirstWorker(queue workqueue.TypedInterface[cache.ObjectName],
 		}()
 	}
 	<-returned
+}
+
+// StopsAskingAtTheShutdown has one loop that takes the keys out, and it ends while syncs run: a key that is added again during its
+// sync is queued by Done, and nobody calls Get any more.
+func StopsAskingAtTheShutdown(queue workqueue.TypedInterface[cache.ObjectName], workers int, syncHandler func(cache.ObjectName)) {
+	var group errgroup.Group
+	group.SetLimit(workers)
+	for {
+		key, shutdown := queue.Get()
+		if shutdown {
+			break
+		}
+		group.Go(func() error { // waits while the limit is reached
+			defer queue.Done(key)
+			syncHandler(key)
+			return nil
+		})
+	}
+	_ = group.Wait()
+}
+
+// WaitsForItsOwnWorkerOnly is one of the workers, and does not wait for the others.
+func WaitsForItsOwnWorkerOnly(queue workqueue.TypedInterface[cache.ObjectName], workers int, syncHandler func(cache.ObjectName)) {
+	worker := func() {
+		for {
+			key, shutdown := queue.Get()
+			if shutdown {
+				return
+			}
+			syncHandler(key)
+			queue.Done(key)
+		}
+	}
+	for range workers - 1 {
+		go worker()
+	}
+	worker()
 }
