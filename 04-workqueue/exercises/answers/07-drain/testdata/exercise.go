@@ -10,7 +10,7 @@ import (
 )
 
 // Run syncs the keys of the queue until ctx ends, and then those that are queued, for no longer than limit. When the limit is over,
-// the context of the sync ends. Run returns the keys that were queued, and for which no sync has begun.
+// the context of the sync ends. Run returns the keys that are still queued then.
 func Run(
 	ctx context.Context,
 	queue workqueue.TypedInterface[cache.ObjectName],
