@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	exercise "example.com/client-go-workbook/02-informer/exercises/02-own-sync"
@@ -31,6 +32,8 @@ var grader = grade.Exercise[answer]{
 		{Name: "sleeps", Answer: answers.Sleeps, Says: "0 of them when Load returned"},
 		{Name: "ignores that ctx has ended", Answer: answers.IgnoresThatCtxHasEnded, Says: "Load returned nil"},
 		{Name: "counts the pods of the store", Answer: answers.CountsThePodsOfTheStore, Says: "0 of them when Load returned"},
+		{Name: "remembers by name", Answer: answers.RemembersByName, Says: "under the name of a deleted one"},
+		{Name: "polls every second", Answer: answers.PollsEverySecond, Says: "it still waits"},
 		{Name: "starts goroutines", Answer: answers.StartsGoroutines, Says: "0 of them when Load returned"},
 		{Name: "waits for its handler without ctx", Answer: answers.WaitsForItsHandlerWithoutCtx, Says: "while remember was running"},
 	},
@@ -72,6 +75,13 @@ func gradeLoad(t *grade.T, load answer, late time.Duration) {
 	if m.size(t) != pods+1 {
 		t.Reject("remember is called for a pod that is created later", "it was not called", "the handler must stay")
 	}
+	server.Delete(newPod(0))
+	server.Create(newPod(0))
+	time.Sleep(m.takes + time.Minute)
+	if m.size(t) != pods+2 {
+		t.Reject("remember is called for a pod that is created under the name of a deleted one", "it was not called",
+			"what is different for two pods of one name? The informer calls AddFunc once for each pod")
+	}
 }
 
 // gradeErrors lets ctx end while Load waits, and gives Load an informer that accepts no handler.
@@ -87,8 +97,10 @@ func gradeErrors(t *grade.T, load answer) {
 		"while remember was running": running,
 	} {
 		m := newMemory(t)
-		ctx, cancel := context.WithTimeout(t.Context(), m.takes/2)
-		err := call(t, ctx, load, informer, m, m.takes/2+time.Minute, "Load returns at once, because ctx ended "+when)
+		// Not at a full second, when who polls would look at ctx. To poll every 0.1 seconds is quick enough.
+		after := time.Duration(10+t.Rand.IntN(60))*time.Second + 50*time.Millisecond
+		ctx, cancel := context.WithTimeout(t.Context(), after)
+		err := call(t, ctx, load, informer, m, after+120*time.Millisecond, "Load returns at once, because ctx ended "+when)
 		cancel()
 		if err == nil {
 			t.Reject("an error, because ctx ended "+when, "Load returned nil", "what WaitFor returns")
@@ -118,35 +130,40 @@ func call(
 type memory struct {
 	takes time.Duration
 	mu    sync.Mutex
-	pods  map[string]int // how often remember has returned for each
+	pods  map[types.UID]int // how often remember has returned for each
 }
 
 func newMemory(t *grade.T) *memory {
-	return &memory{takes: 2*time.Minute + time.Duration(t.Rand.Int64N(int64(3*time.Minute))), pods: map[string]int{}}
+	return &memory{takes: 2*time.Minute + time.Duration(t.Rand.Int64N(int64(3*time.Minute))), pods: map[types.UID]int{}}
 }
 
 func (m *memory) remember(pod *corev1.Pod) {
 	time.Sleep(m.takes)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.pods[pod.Name]++
+	m.pods[pod.UID]++
 }
 
 // size returns how many pods are remembered: each once.
 func (m *memory) size(t *grade.T) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for name, times := range m.pods {
+	for _, times := range m.pods {
 		if times > 1 {
-			t.Reject("remember is called once for each pod", fmt.Sprintf("%d times for %s", times, name),
+			t.Reject("remember is called once for each pod", fmt.Sprintf("%d times for one", times),
 				"a new handler gets the pods of the store, too: who else calls remember?")
 		}
 	}
 	return len(m.pods)
 }
 
+// newPod returns one of two pods of a name, in two namespaces. The deletion of some has begun: they are pods like others.
 func newPod(number int) *corev1.Pod {
-	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: fmt.Sprintf("web-%d", number)}}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: fmt.Sprintf("shop-%d", number%2), Name: fmt.Sprintf("web-%d", number/2)}}
+	if number%3 == 1 {
+		pod.DeletionTimestamp, pod.Finalizers = new(metav1.Now()), []string{"example.com/disk"}
+	}
+	return pod
 }
 
 func TestExercise(t *testing.T) { grader.Test(t) }

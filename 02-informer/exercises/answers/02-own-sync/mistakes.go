@@ -63,6 +63,27 @@ func CountsThePodsOfTheStore(ctx context.Context, pods cache.TypedSharedIndexInf
 	return nil
 }
 
+// RemembersByName takes a pod that is created under the name of a deleted one for the same pod.
+func RemembersByName(ctx context.Context, pods cache.TypedSharedIndexInformer[*corev1.Pod], remember func(*corev1.Pod)) error {
+	known := map[cache.ObjectName]bool{}
+	return Load(ctx, pods, func(pod *corev1.Pod) {
+		if name := cache.MetaObjectToName(pod); !known[name] {
+			known[name] = true
+			remember(pod)
+		}
+	})
+}
+
+// PollsEverySecond sees up to a second later that ctx has ended.
+func PollsEverySecond(ctx context.Context, pods cache.TypedSharedIndexInformer[*corev1.Pod], remember func(*corev1.Pod)) error {
+	registration, err := pods.AddTypedEventHandler(cache.TypedResourceEventHandlerFuncs[*corev1.Pod]{AddFunc: remember})
+	for err == nil && !registration.HasSynced() {
+		time.Sleep(time.Second)
+		err = ctx.Err()
+	}
+	return err
+}
+
 // StartsGoroutines has a quick handler: it does not wait for remember, and so nobody does.
 func StartsGoroutines(ctx context.Context, pods cache.TypedSharedIndexInformer[*corev1.Pod], remember func(*corev1.Pod)) error {
 	return Load(ctx, pods, func(pod *corev1.Pod) { go remember(pod) })
