@@ -31,6 +31,7 @@ var grader = grade.Exercise[answer]{
 		{Name: "expects a pointer to the tombstone", Answer: answers.ExpectsAPointerToTheTombstone, Says: "no line"},
 		{Name: "prints the phase from before the gap", Answer: answers.PrintsThePhaseFromBeforeTheGap, Says: "phase unknown\""},
 		{Name: "prints when the phase changes", Answer: answers.PrintsWhenThePhaseChanges, Says: "0 deletions"},
+		{Name: "prints when the deletion begins", Answer: answers.PrintsWhenTheDeletionBegins, Says: "0 deletions"},
 		{Name: "asks the tombstone for the name", Answer: answers.AsksTheTombstoneForTheName, Says: "(mistakes.go:"},
 		{Name: "ignores the error", Answer: answers.IgnoresTheError, Says: "PrintDeletions returned nil"},
 	},
@@ -69,6 +70,7 @@ func gradeDeletions(t *grade.T, printDeletions answer) {
 	go informer.RunWithContext(t.Context())
 	synctest.Wait()
 
+	const terminating = "a DeletionTimestamp says that the deletion has begun: which function is called when the pod has gone?"
 	for i, phase := range phases {
 		pod := newPod(namespace, fmt.Sprintf("seen-%d", i), number)
 		server.Create(pod)
@@ -78,11 +80,26 @@ func gradeDeletions(t *grade.T, printDeletions answer) {
 		server.Update(stays)
 		synctest.Wait()
 		c.expect(t, "a pod that ends is still in the store: which function is called when it leaves?")
+		if i%2 == 1 { // it gets a grace period, and ends in another phase
+			pod.DeletionTimestamp, pod.Finalizers = new(metav1.Now()), []string{"example.com/disk"}
+			server.Update(pod)
+			synctest.Wait()
+			c.expect(t, terminating)
+			phase = phases[i-1]
+			pod.Status.Phase = phase
+			server.Update(pod)
+			synctest.Wait()
+			c.expect(t, terminating)
+		}
 		server.Delete(pod)
 		synctest.Wait()
 		c.expect(t, "AddTypedEventHandler, and its DeleteFunc", fmt.Sprintf("deleted %s/%s: %s", namespace, pod.Name, phase))
 	}
 	const look = "chapter 2, No route to the server; the fields of cache.DeletedObject"
+	elsewhere.DeletionTimestamp, elsewhere.Finalizers = new(metav1.Now()), []string{"example.com/disk"}
+	server.Update(elsewhere)
+	synctest.Wait()
+	c.expect(t, terminating)
 	server.Silence() // the informer notices it after 45 seconds
 	for _, pod := range []*corev1.Pod{missed, elsewhere} {
 		pod.Status.Phase = phases[0]

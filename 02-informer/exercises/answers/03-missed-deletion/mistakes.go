@@ -73,6 +73,27 @@ func PrintsWhenThePhaseChanges(pods cache.TypedSharedIndexInformer[*corev1.Pod],
 	return err
 }
 
+// PrintsWhenTheDeletionBegins does not wait until the pod has gone. A finalizer can keep it for days.
+func PrintsWhenTheDeletionBegins(pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Writer) error {
+	_, err := pods.AddTypedEventHandler(cache.TypedResourceEventHandlerFuncs[*corev1.Pod]{
+		UpdateFunc: func(old, pod *corev1.Pod) {
+			if old.DeletionTimestamp == nil && pod.DeletionTimestamp != nil {
+				printPod(out, pod)
+			}
+		},
+		DeleteFunc: func(deleted cache.DeletedObject[*corev1.Pod]) {
+			switch pod := deleted.OptionalObj; {
+			case pod != nil && pod.DeletionTimestamp != nil: // it has a line
+			case deleted.FinalStateUnknown != nil:
+				fmt.Fprintf(out, "deleted %s: phase unknown\n", deleted.GetObjectName())
+			default:
+				printPod(out, pod)
+			}
+		},
+	})
+	return err
+}
+
 // AsksTheTombstoneForTheName reads the name from the tombstone's pod, which may be missing. Its key is always there.
 func AsksTheTombstoneForTheName(pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Writer) error {
 	_, err := pods.AddTypedEventHandler(cache.TypedResourceEventHandlerFuncs[*corev1.Pod]{
