@@ -27,6 +27,7 @@ var grader = grade.Exercise[answer]{
 	Rejected: []grade.Rejected[answer]{
 		{Name: "makes an informer for each handler", Answer: answers.MakesAnInformerForEachHandler, Says: "watches\n"},
 		{Name: "calls the handlers one after the other", Answer: answers.CallsTheHandlersOneAfterTheOther, Says: "called for none of"},
+		{Name: "has a buffer for each handler", Answer: answers.HasABufferForEachHandler, Says: "it was called for 1000 of them"},
 		{Name: "does not wait for the handlers", Answer: answers.DoesNotWaitForTheHandlers,
 			Says: "Run had returned, but a handler was still running"},
 		{Name: "starts before the informer exists", Answer: answers.StartsBeforeTheInformerExists, Says: "no watch"},
@@ -41,6 +42,7 @@ var grader = grade.Exercise[answer]{
 			}
 			gradeWithoutHandlers(t, run)
 		})
+		t.Bubble(func(t *grade.T) { gradeManyEvents(t, run) })
 	},
 }
 
@@ -124,6 +126,40 @@ func gradeRun(t *grade.T, run answer) {
 	}
 }
 
+// gradeManyEvents changes a pod more often than any buffer has places, while a handler is busy. It has a bubble of its own, in
+// which no time passes: client-go's mutation detector would look at all these pods every second.
+func gradeManyEvents(t *grade.T, run answer) {
+	server := fakeserver.Start(t)
+	server.Create(newPod(0))
+	held, quick := heldHandler{release: make(chan struct{})}, quickHandler{}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	returned := make(chan error, 1)
+	go func() { returned <- run(ctx, kubernetes.NewForConfigOrDie(server.Config()), &held, &quick) }()
+	synctest.Wait()
+	changes := 1100 + t.Rand.IntN(500)
+	for i := range changes {
+		changed := newPod(0)
+		changed.Labels = map[string]string{"change": fmt.Sprint(i)}
+		server.Update(changed)
+	}
+	synctest.Wait()
+	if called := quick.updated.Load(); called != int64(changes) {
+		close(held.release)
+		t.Reject(fmt.Sprintf("while handler 1 is busy with a pod, handler 2 is called for all %d changes of it", changes),
+			fmt.Sprintf("it was called for %s of them", count(called)),
+			"what happens when a buffer is full? An informer gives each handler a buffer that grows")
+	}
+	close(held.release)
+	synctest.Wait()
+	if called := held.updated.Load(); called != int64(changes) {
+		t.Reject(fmt.Sprintf("handler 1 is called for all %d changes that waited for it", changes),
+			fmt.Sprintf("it was called for %s of them", count(called)), "an informer gives each handler a buffer that grows")
+	}
+	cancel()
+	<-returned
+}
+
 // gradeWithoutHandlers calls Run as a program does in which every handler is switched off.
 func gradeWithoutHandlers(t *grade.T, run answer) {
 	const expected = "without any handler, too, Run returns after ctx has ended"
@@ -133,7 +169,7 @@ func gradeWithoutHandlers(t *grade.T, run answer) {
 	go func() { returned <- run(ctx, kubernetes.NewForConfigOrDie(fakeserver.Start(t).Config())) }()
 	select {
 	case <-returned:
-		t.Reject(expected, "it returned before ctx had ended", "a factory without informers has nothing to wait for: what does ctx have?")
+		t.Reject(expected, "it returned before ctx had ended", "what ends this call of Run? Only ctx: a factory without informers has nothing to wait for")
 	case <-time.After(time.Hour):
 	}
 	cancel()
@@ -161,6 +197,14 @@ type quickHandler struct{ added, updated, deleted atomic.Int64 }
 func (h *quickHandler) OnAdd(any, bool)   { h.added.Add(1) }
 func (h *quickHandler) OnUpdate(any, any) { h.updated.Add(1) }
 func (h *quickHandler) OnDelete(any)      { h.deleted.Add(1) }
+
+// heldHandler is busy with each new pod until it is released.
+type heldHandler struct {
+	quickHandler
+	release chan struct{}
+}
+
+func (h *heldHandler) OnAdd(any, bool) { <-h.release }
 
 // slowHandler takes its time for each new pod.
 type slowHandler struct {

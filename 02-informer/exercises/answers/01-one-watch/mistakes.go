@@ -47,6 +47,39 @@ func CallsTheHandlersOneAfterTheOther(ctx context.Context, clientset kubernetes.
 	})
 }
 
+// HasABufferForEachHandler has one handler, which fills a buffer for each of the others. When one buffer is full, all others wait.
+func HasABufferForEachHandler(ctx context.Context, clientset kubernetes.Interface, handlers ...cache.ResourceEventHandler) error {
+	var group sync.WaitGroup
+	defer group.Wait()
+	var buffers []chan func(cache.ResourceEventHandler)
+	for _, handler := range handlers {
+		buffer := make(chan func(cache.ResourceEventHandler), 1000)
+		buffers = append(buffers, buffer)
+		defer close(buffer)
+		group.Go(func() {
+			for call := range buffer {
+				call(handler)
+			}
+		})
+	}
+	send := func(call func(cache.ResourceEventHandler)) {
+		for _, buffer := range buffers {
+			buffer <- call
+		}
+	}
+	return Run(ctx, clientset, cache.ResourceEventHandlerDetailedFuncs{
+		AddFunc: func(object any, isInInitialList bool) {
+			send(func(handler cache.ResourceEventHandler) { handler.OnAdd(object, isInInitialList) })
+		},
+		UpdateFunc: func(old, object any) {
+			send(func(handler cache.ResourceEventHandler) { handler.OnUpdate(old, object) })
+		},
+		DeleteFunc: func(object any) {
+			send(func(handler cache.ResourceEventHandler) { handler.OnDelete(object) })
+		},
+	})
+}
+
 // DoesNotWaitForTheHandlers returns when ctx has ended, while a handler can still run.
 func DoesNotWaitForTheHandlers(ctx context.Context, clientset kubernetes.Interface, handlers ...cache.ResourceEventHandler) error {
 	factory := informers.NewSharedInformerFactory(clientset, 0)
