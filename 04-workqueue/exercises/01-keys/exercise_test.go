@@ -32,6 +32,7 @@ var grader = grade.Exercise[answer]{
 		{Name: "takes the key from the tombstone's object", Answer: answers.TakesTheKeyFromTheTombstonesObject, Says: "Obj is nil"},
 		{Name: "ignores the error of the key", Answer: answers.IgnoresTheErrorOfTheKey, Says: "which is no key"},
 		{Name: "completes the pod", Answer: answers.CompletesThePod, Says: "was changed: Pod web-"},
+		{Name: "waits for the end of a pod", Answer: answers.WaitsForTheEndOfAPod, Says: "while it is being deleted"},
 	},
 	Grade: func(t *grade.T, handlerFor answer) { t.Bubble(func(t *grade.T) { grading(t, handlerFor) }) },
 }
@@ -62,7 +63,18 @@ func events(t *grade.T, handler cache.ResourceEventHandler, queue, other queue) 
 	added, listed, updated, deleted, missed, gone := pod(), pod(), pod(), pod(), pod(), pod()
 	newer := updated.DeepCopy()
 	newer.ResourceVersion = "2"
-	unchanged := t.Unchanged(added, listed, updated, newer, deleted, missed)
+	// Each of these two is being deleted, and still has a container that runs.
+	ending, leaving := pod(), pod()
+	now := metav1.Now()
+	ending.DeletionTimestamp, leaving.DeletionTimestamp = &now, &now
+	newerLeaving := leaving.DeepCopy()
+	newerLeaving.ResourceVersion = "2"
+	finished := pod() // has run to its end
+	newerFinished := finished.DeepCopy()
+	newerFinished.ResourceVersion, newerFinished.Status.Phase = "2", corev1.PodSucceeded
+	unchanged := t.Unchanged(
+		added, listed, updated, newer, deleted, missed, ending, leaving, newerLeaving, finished, newerFinished,
+	)
 	for _, event := range []struct {
 		what string
 		pod  *corev1.Pod
@@ -72,6 +84,9 @@ func events(t *grade.T, handler cache.ResourceEventHandler, queue, other queue) 
 		{"was in the first list", listed, "AddFunc", func() { handler.OnAdd(listed, true) }},
 		{"was added", added, "AddFunc", func() { handler.OnAdd(added, false) }},
 		{"was updated", updated, "UpdateFunc", func() { handler.OnUpdate(updated, newer) }},
+		{"was in the first list, and is being deleted", ending, everyState, func() { handler.OnAdd(ending, true) }},
+		{"was updated while it is being deleted", leaving, everyState, func() { handler.OnUpdate(leaving, newerLeaving) }},
+		{"has succeeded", finished, everyState, func() { handler.OnUpdate(finished, newerFinished) }},
 		{"was deleted", deleted, "DeleteFunc", func() { handler.OnDelete(deleted) }},
 		{
 			"was deleted while the informer was cut off (a tombstone)", missed, "DeleteFunc: it gets a cache.DeletedFinalStateUnknown here",
@@ -117,6 +132,8 @@ func events(t *grade.T, handler cache.ResourceEventHandler, queue, other queue) 
 		t.Reject(expected, fmt.Sprintf("the key %q", key), "the error of the function that makes the key")
 	}
 }
+
+const everyState = "which pods does the handler leave out? The sync looks at how a pod is"
 
 // panics returns what f panics with, or nil.
 func panics(f func()) (p any) {

@@ -70,6 +70,24 @@ func CompletesThePod(queue workqueue.TypedInterface[cache.ObjectName]) cache.Res
 	})
 }
 
+// WaitsForTheEndOfAPod leaves out the changes of a pod that is being deleted, because its deletion is an event, too. It comes later.
+func WaitsForTheEndOfAPod(queue workqueue.TypedInterface[cache.ObjectName]) cache.ResourceEventHandler {
+	add := func(object any) {
+		if key, err := cache.DeletionHandlingObjectToName(object); err == nil {
+			queue.Add(key)
+		}
+	}
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc: add,
+		UpdateFunc: func(_, object any) {
+			if object.(*corev1.Pod).DeletionTimestamp == nil {
+				add(object)
+			}
+		},
+		DeleteFunc: add,
+	}
+}
+
 func forEachEvent(add func(object any)) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc:    add,
