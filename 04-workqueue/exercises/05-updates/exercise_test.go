@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 	cachetesting "k8s.io/client-go/tools/cache/testing"
 
@@ -36,6 +37,8 @@ var grader = grade.Exercise[answer]{
 		{Name: "has no AddFunc", Answer: answers.HasNoAddFunc, Says: "AddFunc"},
 		{Name: "does not ask whether the pod exists", Answer: answers.DoesNotAskWhetherThePodExists, Says: "panic: interface conversion"},
 		{Name: "saves what is queued after the end", Answer: answers.SavesWhatIsQueuedAfterTheEnd, Says: "no save begins"},
+		{Name: "remembers the saves of another Run", Answer: answers.RemembersTheSavesOfAnotherRun, Says: "a variable of the package"},
+		{Name: "leaves out a pod that is being deleted", Answer: answers.LeavesOutAPodThatIsBeingDeleted, Says: "still exists"},
 	},
 	Grade: func(t *grade.T, run answer) {
 		t.Bubble(func(t *grade.T) { untilCtxEnds(t, run) })
@@ -51,18 +54,21 @@ const (
 	rest    = 3 * time.Second        // enough for all saves that are due
 )
 
-// untilCtxEnds grades what is saved while ctx lives.
+// untilCtxEnds grades what is saved while ctx lives, and what a second Run saves of the same pods.
 func untilCtxEnds(t *grade.T, run answer) {
 	// Two pods of one name, in two namespaces. One pod stays as it is, one is deleted.
 	name := fmt.Sprintf("web-%d", 10*t.Rand.IntN(100))
 	one, two, same, doomed := newPod("shop", name), newPod("stock", name), newPod("shop", name+"1"), newPod("shop", name+"2")
-	p := start(t, run, takes, one, two, same, doomed)
+	p := start(t, run, takes, serverOf(one, two, same, doomed))
 	p.settle(t, "saves of the first pods")
-	p.newest(t, "AddFunc: the first list comes as added pods", one, two, same, doomed)
+	const addFunc = "AddEventHandler, AddFunc, and who calls save; the key has a namespace and a name"
+	p.newest(t, addFunc, one, two, same, doomed)
 	late := newPod("late", name)
+	now := metav1.Now()
+	late.DeletionTimestamp = &now // it has some time left, and changes until its end
 	p.server.Add(late)
 	p.settle(t, "a save of a pod that is added")
-	p.newest(t, "AddFunc", late)
+	p.newest(t, addFunc+"; a pod that is being deleted still exists", late)
 
 	pods := []*corev1.Pod{one, two, late}
 	before, ofSame := p.saves.count(), p.saves.of(same).count
@@ -99,6 +105,12 @@ func untilCtxEnds(t *grade.T, run answer) {
 	p.cancel()
 	t.Doing("Run returns when ctx has ended: ShutDown, after <-ctx.Done()")
 	p.group.Wait()
+
+	p = start(t, run, takes, p.server)
+	p.settle(t, "saves of a second Run")
+	p.newest(t, "a second Run saves all pods again: does a variable of the package know them?", append(pods, same)...)
+	p.cancel()
+	p.group.Wait()
 	p.server.Shutdown()
 }
 
@@ -106,7 +118,7 @@ func untilCtxEnds(t *grade.T, run answer) {
 func longSaves(t *grade.T, run answer) {
 	const long = 5 * time.Minute
 	pods := []*corev1.Pod{newPod("shop", "web-1"), newPod("shop", "web-2"), newPod("shop", "web-3")}
-	p := start(t, run, long, pods...)
+	p := start(t, run, long, serverOf(pods...))
 	time.Sleep(time.Duration(1+t.Rand.IntN(200)) * time.Second)
 	for i := range pods {
 		pods[i] = p.modify(pods[i])
@@ -182,14 +194,20 @@ func (p *program) now() state {
 	return p.state
 }
 
-// start runs an answer with pods that the server has already.
-func start(t *grade.T, run answer, takes time.Duration, pods ...*corev1.Pod) *program {
-	ctx, cancel := context.WithCancel(t.Context())
-	p := &program{server: cachetesting.NewFakeControllerSource(), cancel: cancel}
-	p.saves = saves{ctx: ctx, takes: takes, all: map[cache.ObjectName]*saved{}}
+// serverOf returns a server that has pods.
+func serverOf(pods ...*corev1.Pod) *cachetesting.FakeControllerSource {
+	server := cachetesting.NewFakeControllerSource()
 	for _, pod := range pods {
-		p.server.Add(pod)
+		server.Add(pod)
 	}
+	return server
+}
+
+// start runs an answer with an informer of the server's pods.
+func start(t *grade.T, run answer, takes time.Duration, server *cachetesting.FakeControllerSource) *program {
+	ctx, cancel := context.WithCancel(t.Context())
+	p := &program{server: server, cancel: cancel}
+	p.saves = saves{ctx: ctx, takes: takes, all: map[cache.ObjectName]*saved{}}
 	informer := cache.NewSharedIndexInformer(p.server, &corev1.Pod{}, 0, cache.Indexers{})
 	p.group.Go(func() { informer.RunWithContext(ctx) })
 	p.group.Go(func() {
@@ -216,7 +234,7 @@ func (p *program) settle(t *grade.T, doing string) {
 }
 
 func newPod(namespace, name string) *corev1.Pod {
-	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(namespace + " " + name)}}
 }
 
 // modify gives the pod a new version.
@@ -235,7 +253,7 @@ func (p *program) newest(t *grade.T, look string, pods ...*corev1.Pod) {
 			continue
 		}
 		if version == "" {
-			version, look = "none", "AddEventHandler, AddFunc, and who calls save; the key has a namespace and a name"
+			version = "none"
 		}
 		t.Reject(
 			fmt.Sprintf("the last save of pod %s has its newest state, version %s", cache.MetaObjectToName(pod), pod.ResourceVersion),

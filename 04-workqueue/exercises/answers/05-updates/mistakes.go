@@ -176,3 +176,35 @@ func SavesWhatIsQueuedAfterTheEnd(ctx context.Context, pods cache.SharedIndexInf
 	add := func(pod *corev1.Pod) { queue.Add(cache.MetaObjectToName(pod)) }
 	return handleAndWork(ctx, pods, queue, add, func(key cache.ObjectName) { saveNewest(pods, key, save) })
 }
+
+// known has the versions of the pods that are saved, of all calls of Run.
+var known sync.Map
+
+// RemembersTheSavesOfAnotherRun saves no pod that an earlier Run has saved, into another database.
+func RemembersTheSavesOfAnotherRun(ctx context.Context, pods cache.SharedIndexInformer, save func(*corev1.Pod)) error {
+	queue := workqueue.NewTyped[cache.ObjectName]()
+	add := func(pod *corev1.Pod) { queue.Add(cache.MetaObjectToName(pod)) }
+	return handleAndWork(ctx, pods, queue, add, func(key cache.ObjectName) {
+		if ctx.Err() != nil {
+			return
+		}
+		saveNewest(pods, key, func(pod *corev1.Pod) {
+			if version, _ := known.Swap(pod.UID, pod.ResourceVersion); version != pod.ResourceVersion {
+				save(pod)
+			}
+		})
+	})
+}
+
+// LeavesOutAPodThatIsBeingDeleted takes it for deleted. It can run for a long time, and change.
+func LeavesOutAPodThatIsBeingDeleted(ctx context.Context, pods cache.SharedIndexInformer, save func(*corev1.Pod)) error {
+	queue := workqueue.NewTyped[cache.ObjectName]()
+	add := func(pod *corev1.Pod) { queue.Add(cache.MetaObjectToName(pod)) }
+	return handleAndWork(ctx, pods, queue, add, func(key cache.ObjectName) {
+		saveNewest(pods, key, func(pod *corev1.Pod) {
+			if ctx.Err() == nil && pod.DeletionTimestamp == nil {
+				save(pod)
+			}
+		})
+	})
+}
