@@ -155,3 +155,19 @@ func LooksAtTheTimeBeforeTheError(queue queue, sync syncHandler) {
 		}
 	})
 }
+
+// IgnoresAShorterTime adds no time to a key that waits, though the new time may end before the one that it waits for.
+func IgnoresAShorterTime(queue queue, sync syncHandler) {
+	due := map[cache.ObjectName]time.Time{}
+	each(queue, sync, func(key cache.ObjectName, again time.Duration, err error) {
+		if err != nil {
+			queue.AddRateLimited(key)
+			return
+		}
+		queue.Forget(key)
+		if again > 0 && !time.Now().Before(due[key]) { // else it waits already
+			due[key] = time.Now().Add(again)
+			queue.AddAfter(key, again)
+		}
+	})
+}
