@@ -37,7 +37,8 @@ var grader = grade.Exercise[answer]{
 		{Name: "has no AddFunc", Answer: answers.HasNoAddFunc, Says: "AddFunc"},
 		{Name: "does not ask whether the pod exists", Answer: answers.DoesNotAskWhetherThePodExists, Says: "panic: interface conversion"},
 		{Name: "saves what is queued after the end", Answer: answers.SavesWhatIsQueuedAfterTheEnd, Says: "no save begins"},
-		{Name: "remembers the saves of another Run", Answer: answers.RemembersTheSavesOfAnotherRun, Says: "a variable of the package"},
+		{Name: "remembers the saves of another Run", Answer: answers.RemembersTheSavesOfAnotherRun,
+			Says: "a variable of the package"},
 		{Name: "leaves out a pod that is being deleted", Answer: answers.LeavesOutAPodThatIsBeingDeleted, Says: "still exists"},
 	},
 	Grade: func(t *grade.T, run answer) {

@@ -54,7 +54,10 @@ func grading(t *grade.T, worker answer, name string) {
 	defer queue.ShutDown()
 	old, never := cache.NewObjectName("certificate", name), cache.NewObjectName("config", name)
 	failing, renewed := cache.NewObjectName("failing", name), cache.NewObjectName("renewed", name)
-	s := syncs{all: map[cache.ObjectName][]attempt{}, fail: map[cache.ObjectName]int{}, again: []cache.ObjectName{old, renewed}, long: old}
+	s := syncs{
+		again: []cache.ObjectName{old, renewed}, long: old,
+		all: map[cache.ObjectName][]attempt{}, fail: map[cache.ObjectName]int{},
+	}
 	returned := false
 	go func() {
 		worker(queue, s.handle)

@@ -70,7 +70,7 @@ func CompletesThePod(queue workqueue.TypedInterface[cache.ObjectName]) cache.Res
 	})
 }
 
-// WaitsForTheEndOfAPod leaves out the changes of a pod that is being deleted, because its deletion is an event, too. It comes later.
+// WaitsForTheEndOfAPod leaves out the changes of a pod that is being deleted, because its deletion is an event, too.
 func WaitsForTheEndOfAPod(queue workqueue.TypedInterface[cache.ObjectName]) cache.ResourceEventHandler {
 	add := func(object any) {
 		if key, err := cache.DeletionHandlingObjectToName(object); err == nil {
