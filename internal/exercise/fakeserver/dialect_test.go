@@ -142,6 +142,10 @@ func converse(t *testing.T, config *rest.Config, compact func()) string {
 	c.do("PUT", secrets+"/c", secret("c", `,"labels":{"color":"blue"}`))
 	c.do("PUT", secrets+"/e", secret("e", `,"labels":{"color":"red","size":"big"}`))
 	const watch = secrets + "?watch=true&timeoutSeconds=1"
+	// Some watches begin with what the server's cache has, which can be behind. A list waits until it is not.
+	if latest := c.send("GET", secrets, ""); latest != nil {
+		latest.Body.Close()
+	}
 	c.watch(
 		watch+"&resourceVersion="+versions["list"],
 		watch+"&resourceVersion="+versions["list"]+"&labelSelector=color%3Dred",
