@@ -3,6 +3,7 @@ package exercise_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -67,8 +68,8 @@ func grading(t *grade.T, worker answer) {
 	for _, first := range []bool{true, false} {
 		clear(attempts)
 		inARow := map[cache.ObjectName]int{keys[0]: 2, keys[1]: 4 + t.Rand.IntN(4)}
+		maps.Copy(failures, inARow) // before the worker begins to read
 		for _, key := range keys {
-			failures[key] = inARow[key]
 			queue.Add(key)
 		}
 		time.Sleep(time.Hour)
