@@ -32,6 +32,7 @@ var grader = grade.Exercise[answer]{
 			Says: "with fieldSelector, labelSelector, watch"},
 		{Name: "selects the node by a label", Answer: answers.SelectsTheNodeByALabel, Says: "the store has no pods"},
 		{Name: "selects the label by a field", Answer: answers.SelectsTheLabelByAField, Says: "metadata.labels.app"},
+		{Name: "leaves out what has ended", Answer: answers.LeavesOutWhatHasEnded, Says: "selects by the phase, too"},
 		{Name: "forgets the namespace", Answer: answers.ForgetsTheNamespace, Says: "the pods of all namespaces"},
 	},
 	Grade: func(t *grade.T, newFactory answer) {
@@ -48,8 +49,12 @@ func gradeFactory(t *grade.T, newFactory answer, number int) {
 	namespace, app, node := fmt.Sprintf("shop-%d", number), fmt.Sprintf("web-%d", number), fmt.Sprintf("node-%d", number)
 	one, two := newPod(namespace, "one", app, node), newPod(namespace, "two", app, node)
 	otherApp, noNode := newPod(namespace, "other-app", "db", node), newPod(namespace, "no-node", app, "")
+	// These two have ended, and the deletion of one of them has begun. They are on the node until they have gone.
+	failed, succeeded := newPod(namespace, "failed", app, node), newPod(namespace, "succeeded", app, node)
+	failed.Status.Phase, succeeded.Status.Phase = corev1.PodFailed, corev1.PodSucceeded
+	failed.DeletionTimestamp, failed.Finalizers = new(metav1.Now()), []string{"example.com/disk"}
 	for _, pod := range []*corev1.Pod{
-		one, two, otherApp, noNode,
+		one, two, otherApp, noNode, failed, succeeded,
 		newPod("other-namespace", "one", app, node),
 		newPod(namespace, "other-node", app, "node-x"),
 	} {
@@ -79,7 +84,7 @@ func gradeFactory(t *grade.T, newFactory answer, number int) {
 		t.Reject("the informer syncs", "it has not synced after its request with "+strings.Join(names(requests[len(requests)-1]), ", "),
 			"the options that the reflector has set before the tweak: watchList in client-go's tools/cache/reflector.go")
 	}
-	expectPods(t, server, informer, "at first", one, two)
+	expectPods(t, server, informer, "at first", one, two, failed, succeeded)
 
 	moved := two.DeepCopy()
 	moved.Labels["app"] = "db"
@@ -88,7 +93,7 @@ func gradeFactory(t *grade.T, newFactory answer, number int) {
 	joined.Labels["app"] = app
 	server.Update(joined)
 	synctest.Wait()
-	expectPods(t, server, informer, "after the labels of two pods have changed", one, otherApp)
+	expectPods(t, server, informer, "after the labels of two pods have changed", one, otherApp, failed, succeeded)
 	bound := noNode.DeepCopy()
 	bound.Spec.NodeName = node
 	server.Update(bound)
@@ -96,7 +101,12 @@ func gradeFactory(t *grade.T, newFactory answer, number int) {
 	unlabelled.Labels = nil
 	server.Update(unlabelled)
 	synctest.Wait()
-	expectPods(t, server, informer, "after a pod has got the node, and another one has lost its label", one, bound)
+	expectPods(t, server, informer, "after a pod has got the node, and another one has lost its label", one, bound, failed, succeeded)
+	one.Status.Phase, succeeded.Labels["app"] = corev1.PodSucceeded, "db"
+	server.Update(one)
+	server.Update(succeeded)
+	synctest.Wait()
+	expectPods(t, server, informer, "after a pod has ended, and another one that had ended has changed its label", one, bound, failed)
 
 	server.CloseWatches() // the next watch must have the selectors, too
 	time.Sleep(time.Minute)
@@ -104,13 +114,14 @@ func gradeFactory(t *grade.T, newFactory answer, number int) {
 	late := newPod(namespace, "late", app, node)
 	server.Create(late)
 	synctest.Wait()
-	expectPods(t, server, informer, "after the watch was opened again", one, bound, late)
+	expectPods(t, server, informer, "after the watch was opened again", one, bound, failed, late)
 }
 
 func newPod(namespace, name, app, node string) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{"app": app}},
 		Spec:       corev1.PodSpec{NodeName: node},
+		Status:     corev1.PodStatus{Phase: corev1.PodRunning},
 	}
 }
 
@@ -143,6 +154,9 @@ func expectPods(t *grade.T, server *fakeserver.Server, informer cache.SharedInfo
 	if sent := server.Requests("list", "watch"); len(sent) > 0 {
 		if sent[len(sent)-1].Namespace == "" {
 			look = "the request is for the pods of all namespaces: WithNamespace"
+		}
+		if strings.Contains(sent[len(sent)-1].Query.Get("fieldSelector"), "status.phase") {
+			look = "the request's fieldSelector selects by the phase, too: which pods does the task leave out?"
 		}
 		for name, other := range map[string]string{"labelSelector": "fieldSelector", "fieldSelector": "labelSelector"} {
 			if query := sent[len(sent)-1].Query; query.Get(name) != "" && query.Get(other) == "" {

@@ -34,6 +34,14 @@ func SelectsTheLabelByAField(clientset kubernetes.Interface, namespace, app, nod
 	})
 }
 
+// LeavesOutWhatHasEnded selects by the phase, too: a pod leaves the store when it ends.
+func LeavesOutWhatHasEnded(clientset kubernetes.Interface, namespace, app, node string) informers.SharedInformerFactory {
+	return newFactory(clientset, namespace, func(options *metav1.ListOptions) {
+		options.LabelSelector = "app=" + app
+		options.FieldSelector = "spec.nodeName=" + node + ",status.phase!=Succeeded,status.phase!=Failed"
+	})
+}
+
 func newFactory(clientset kubernetes.Interface, namespace string, tweaks ...func(*metav1.ListOptions)) informers.SharedInformerFactory {
 	options := []informers.SharedInformerOption{informers.WithNamespace(namespace)}
 	for _, tweak := range tweaks {
