@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
 
 	exercise "example.com/client-go-workbook/02-informer/exercises/05-three-updates"
 	answers "example.com/client-go-workbook/02-informer/exercises/answers/05-three-updates"
@@ -27,6 +28,7 @@ var grader = grade.Exercise[answer]{
 	Accepted: []answer{answers.PrintUpdates, answers.ImplementsTheInterface},
 	Rejected: []grade.Rejected[answer]{
 		{Name: "compares versions only", Answer: answers.ComparesVersionsOnly, Says: "seen      changed shop-0/web-0, resync"},
+		{Name: "compares versions as texts", Answer: answers.ComparesVersionsAsTexts, Says: "one digit more"},
 		{Name: "compares generations", Answer: answers.ComparesGenerations, Says: "after a change of"},
 		{Name: "compares the informer's last version", Answer: answers.ComparesTheInformersLastVersion, Says: "after a relist"},
 		{Name: "compares labels and status", Answer: answers.ComparesLabelsAndStatus, Says: "seen      relisted"},
@@ -50,6 +52,9 @@ var changes = []struct {
 	{"finalizers", func(pod *corev1.Pod, value string) { pod.Finalizers = []string{"example.com/" + value} }},
 	{"spec", func(pod *corev1.Pod, value string) { pod.Spec.NodeName = value }},
 	{"status", func(pod *corev1.Pod, value string) { pod.Status.Message = value }},
+	{"deletionTimestamp", func(pod *corev1.Pod, value string) { // and its grace period
+		pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = new(metav1.Now()), new(int64(value[0]))
+	}},
 }
 
 func gradeUpdates(t *grade.T, printUpdates answer) {
@@ -67,9 +72,17 @@ func gradeUpdates(t *grade.T, printUpdates answer) {
 		return words
 	}
 	every := func(word string) []string { return slices.Repeat([]string{word}, len(pods)) }
-	informer := podinformer.New(server.Core().RESTClient(), resync)
+	// The handler is called without the informer, too.
+	var handler cache.ResourceEventHandler
+	informer := podinformer.Changed{
+		SharedIndexInformer: podinformer.New(server.Core().RESTClient(), resync),
+		Handler: func(added cache.ResourceEventHandler) cache.ResourceEventHandler {
+			handler = added
+			return added
+		},
+	}
 	var printed testkit.Buffer
-	if err := printUpdates(informer, &printed); err != nil {
+	if err := printUpdates(informer.Typed(), &printed); err != nil {
 		t.Reject("PrintUpdates adds a handler", "it returned the error: "+err.Error(), "the error's words")
 	}
 	go informer.RunWithContext(t.Context())
@@ -91,6 +104,16 @@ func gradeUpdates(t *grade.T, printUpdates answer) {
 		server.Update(pods[0])
 		synctest.Wait()
 		expect("after a change of its "+change.part, "which field of metadata does the server change with every change?", lines("changed"))
+	}
+	if handler != nil { // or no handler was added, and lines are missing
+		// After version 999 comes 1000, or a greater one.
+		length, pod := 3+t.Rand.IntN(12), pods[0].DeepCopy()
+		changed := pod.DeepCopy()
+		pod.ResourceVersion, changed.ResourceVersion = strings.Repeat("9", length), "1"+strings.Repeat("0", length)
+		changes[t.Rand.IntN(len(changes))].of(changed, "c")
+		handler.OnUpdate(pod, changed)
+		expect("after a change whose resourceVersion has one digit more", "resourceVersions are numbers: which text comes first, 999 or 1000?",
+			lines("changed"))
 	}
 	server.Silence() // the informer notices it after 45 seconds
 	change := changes[t.Rand.IntN(len(changes))]

@@ -22,6 +22,19 @@ func ComparesVersionsOnly(pods cache.TypedSharedIndexInformer[*corev1.Pod], out 
 	})
 }
 
+// ComparesVersionsAsTexts asks which text comes later in a dictionary: 999 comes after 1000.
+func ComparesVersionsAsTexts(pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Writer) error {
+	return onUpdate(pods, out, func(old, pod *corev1.Pod) string {
+		switch {
+		case old == pod:
+			return "resync"
+		case old.ResourceVersion < pod.ResourceVersion:
+			return "changed"
+		}
+		return "relisted"
+	})
+}
+
 // ComparesGenerations compares the generation, which counts changes of the spec only.
 func ComparesGenerations(pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Writer) error {
 	return onUpdate(pods, out, func(old, pod *corev1.Pod) string {
