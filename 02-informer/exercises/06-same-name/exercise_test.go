@@ -27,6 +27,7 @@ var grader = grade.Exercise[answer]{
 	Rejected: []grade.Rejected[answer]{
 		{Name: "closes at every change", Answer: answers.ClosesAtEveryChange, Says: "after a change of its labels"},
 		{Name: "compares creation timestamps", Answer: answers.ComparesCreationTimestamps, Says: "within a second of its creation"},
+		{Name: "closes when the deletion begins", Answer: answers.ClosesWhenTheDeletionBegins, Says: "after its deletion has begun"},
 		{Name: "opens without closing", Answer: answers.OpensWithoutClosing, Says: "is still open"},
 		{Name: "remembers by the name alone", Answer: answers.RemembersByTheNameAlone, Says: "after the first list"},
 		{Name: "leaves out tombstones", Answer: answers.LeavesOutTombstones, Says: "is still open"},
@@ -42,15 +43,15 @@ var grader = grade.Exercise[answer]{
 
 func gradeTrack(t *grade.T, track answer) {
 	server := fakeserver.Start(t)
-	pods := make([]*corev1.Pod, 5)
+	pods := make([]*corev1.Pod, 6)
 	first := t.Rand.IntN(100)
 	for i := range pods {
 		pods[i] = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 			Namespace: "shop", Name: fmt.Sprintf("web-%d", first+i), Labels: map[string]string{"app": "web"},
 		}}
 	}
-	changed, seen, again, gone, replacedAndGone := pods[0], pods[1], pods[2], pods[3], pods[4]
-	for _, pod := range []*corev1.Pod{changed, seen, gone, replacedAndGone} {
+	changed, seen, again, gone, replacedAndGone, ending := pods[0], pods[1], pods[2], pods[3], pods[4], pods[5]
+	for _, pod := range []*corev1.Pod{changed, seen, gone, replacedAndGone, ending} {
 		server.Create(pod)
 	}
 	// Another namespace has a pod of the same name.
@@ -66,14 +67,19 @@ func gradeTrack(t *grade.T, track answer) {
 	synctest.Wait()
 	c.check(t, "after the first list")
 
+	const samePod = "which field of metadata is the same as long as the pod exists, and which one does each change set?"
 	changed.Labels["tier"] = "front"
 	server.Update(changed)
 	synctest.Wait()
-	c.expectNoLine(t, "after a change of its labels")
+	c.expectNoLine(t, "after a change of its labels", samePod)
 	changed.Status.PodIP = "10.0.0.1"
 	server.Update(changed)
 	synctest.Wait()
-	c.expectNoLine(t, "after a change of its status")
+	c.expectNoLine(t, "after a change of its status", samePod)
+	ending.DeletionTimestamp, ending.Finalizers = new(metav1.Now()), []string{"example.com/disk"}
+	server.Update(ending)
+	synctest.Wait()
+	c.expectNoLine(t, "after its deletion has begun", "a DeletionTimestamp says that the deletion has begun: what is called when the pod has gone?")
 	server.Delete(seen)
 	server.Create(seen)
 	synctest.Wait()
@@ -83,8 +89,14 @@ func gradeTrack(t *grade.T, track answer) {
 	server.Silence() // the informer notices it after 45 seconds
 	changed.Labels["tier"] = "back"
 	server.Update(changed)
+	ending.Status.Phase = corev1.PodSucceeded
+	server.Update(ending)
 	time.Sleep(5 * time.Minute)
-	c.expectNoLine(t, "after an unseen change of its labels")
+	c.expectNoLine(t, "after an unseen change of its labels", samePod)
+
+	server.Delete(ending)
+	synctest.Wait()
+	c.check(t, "after a pod has gone whose deletion had begun before")
 
 	server.Create(again)
 	synctest.Wait()
@@ -120,10 +132,9 @@ type checker struct {
 }
 
 // expectNoLine rejects an answer that has printed a line since the last check.
-func (c *checker) expectNoLine(t *grade.T, when string) {
+func (c *checker) expectNoLine(t *grade.T, when, look string) {
 	if lines := c.printed.Lines()[c.read:]; len(lines) > 0 {
-		t.Reject(fmt.Sprintf("no line %s: it is the same pod", when), fmt.Sprintf("%q", lines[0]),
-			"which field of metadata is the same as long as the pod exists, and which one does each change set?")
+		t.Reject(fmt.Sprintf("no line %s: it is the same pod", when), fmt.Sprintf("%q", lines[0]), look)
 	}
 }
 

@@ -18,6 +18,34 @@ func ClosesAtEveryChange(pods cache.TypedSharedIndexInformer[*corev1.Pod], out i
 	})
 }
 
+// ClosesWhenTheDeletionBegins closes as soon as a pod has a DeletionTimestamp. Until it has gone, it is there and may still answer.
+func ClosesWhenTheDeletionBegins(pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Writer) error {
+	open := map[cache.ObjectName]*corev1.Pod{}
+	closed := func(name cache.ObjectName) {
+		if pod := open[name]; pod != nil {
+			fmt.Fprintln(out, "close", name, pod.UID)
+			delete(open, name)
+		}
+	}
+	opened := func(pod *corev1.Pod) {
+		open[cache.MetaObjectToName(pod)] = pod
+		fmt.Fprintln(out, "open", cache.MetaObjectToName(pod), pod.UID)
+	}
+	_, err := pods.AddTypedEventHandler(cache.TypedResourceEventHandlerFuncs[*corev1.Pod]{
+		AddFunc: opened,
+		UpdateFunc: func(old, pod *corev1.Pod) {
+			if old.UID != pod.UID || pod.DeletionTimestamp != nil {
+				closed(cache.MetaObjectToName(old))
+			}
+			if old.UID != pod.UID {
+				opened(pod)
+			}
+		},
+		DeleteFunc: func(deleted cache.DeletedObject[*corev1.Pod]) { closed(deleted.GetObjectName()) },
+	})
+	return err
+}
+
 // ComparesCreationTimestamps compares timestamps, which have whole seconds: two pods can have the same.
 func ComparesCreationTimestamps(pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Writer) error {
 	return track(pods, out, func(old, pod *corev1.Pod) {
