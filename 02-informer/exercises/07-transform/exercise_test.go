@@ -32,6 +32,8 @@ var grader = grade.Exercise[answer]{
 		{Name: "fails for other types", Answer: answers.FailsForOtherTypes, Says: "it is not in the store"},
 		{Name: "computes the checksum again", Answer: answers.ComputesTheChecksumAgain, Says: "the checksum of no data"},
 		{Name: "takes 64 characters for its own", Answer: answers.Takes64CharactersForItsOwn, Says: "it still has the data"},
+		{Name: "removes managedFields", Answer: answers.RemovesManagedFields, Says: "its metadata.managedFields is different"},
+		{Name: "marks Secrets without data", Answer: answers.MarksSecretsWithoutData, Says: "its metadata.annotations is different"},
 		{Name: "copies some fields", Answer: answers.CopiesSomeFields, Says: "is different"},
 	},
 	Grade: func(t *grade.T, shrink answer) { t.Bubble(func(t *grade.T) { gradeShrink(t, shrink) }) },
@@ -41,7 +43,7 @@ func gradeShrink(t *grade.T, shrink answer) {
 	server := fakeserver.Start(t)
 	newSecret := func(namespace, name string) *corev1.Secret {
 		return &corev1.Secret{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{"app": name}},
+			ObjectMeta: newMeta(namespace, name),
 			Type:       corev1.SecretType("example.com/" + name),
 			Data:       map[string][]byte{"user": []byte("web"), "password": fmt.Appendf(nil, "secret-%d", t.Rand.Int64())},
 		}
@@ -50,16 +52,17 @@ func gradeShrink(t *grade.T, shrink answer) {
 	fixed.Immutable = new(true)
 	// These two arrive with an annotation: the checksum of other data, and the right one.
 	marked, right := newSecret("shop", "marked"), newSecret("shop", "right")
-	marked.Annotations = map[string]string{"example.com/sum": checksum(early.Data), "owner": "team"}
+	marked.Annotations["example.com/sum"] = checksum(early.Data)
 	right.Annotations = map[string]string{"example.com/sum": checksum(right.Data)}
-	empty := newSecret("shop", "empty")
-	empty.Data = nil
-	all := []*corev1.Secret{early, other, fixed, marked, right, empty}
+	early.Annotations = nil
+	empty, bare := newSecret("shop", "empty"), newSecret("shop", "bare")
+	empty.Data, bare.Data, bare.Annotations = nil, nil, nil
+	all := []*corev1.Secret{early, other, fixed, marked, right, empty, bare}
 	for _, secret := range all {
 		server.Create(secret)
 	}
 	settings := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "settings"}, Data: map[string]string{"color": fmt.Sprint(t.Rand.IntN(100))},
+		ObjectMeta: newMeta("shop", "settings"), Data: map[string]string{"color": fmt.Sprint(t.Rand.IntN(100))},
 		BinaryData: map[string][]byte{"logo": []byte("none")},
 	}
 
@@ -99,6 +102,22 @@ func gradeShrink(t *grade.T, shrink answer) {
 	}
 }
 
+// newMeta returns metadata with all fields that a Secret on a server can have.
+func newMeta(namespace, name string) metav1.ObjectMeta {
+	now := metav1.Now().Rfc3339Copy()
+	return metav1.ObjectMeta{
+		Namespace: namespace, Name: name, GenerateName: name + "-", Generation: 1,
+		Labels:            map[string]string{"app": name},
+		Annotations:       map[string]string{"owner": "team", corev1.LastAppliedConfigAnnotation: "{}"},
+		DeletionTimestamp: &now, DeletionGracePeriodSeconds: new(int64(0)), Finalizers: []string{"example.com/" + name},
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "settings", UID: "1"}},
+		ManagedFields: []metav1.ManagedFieldsEntry{{
+			Manager: "kubectl", Operation: metav1.ManagedFieldsOperationApply, APIVersion: "v1", Time: &now, FieldsType: "FieldsV1",
+			FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:data":{}}`)},
+		}},
+	}
+}
+
 func newInformer(t *grade.T, server *fakeserver.Server, resource string, object runtime.Object, shrink answer) cache.SharedIndexInformer {
 	listWatch := cache.NewListWatchFromClient(server.Core().RESTClient(), resource, metav1.NamespaceAll, fields.Everything())
 	informer := cache.NewSharedIndexInformer(listWatch, object, 0, nil)
@@ -126,7 +145,11 @@ func expectSum(t *grade.T, informer cache.SharedIndexInformer, when string, secr
 			"how does Shrink find out that it has nothing to do?")
 	}
 	if len(secret.Data) == 0 {
-		return // nothing to do
+		if part := difference(secret, small); part != "" {
+			t.Reject(fmt.Sprintf("%s, the Secret %s is as it was: it had no data", when, name), "its "+part+" is different",
+				"when does a Secret get a checksum? See Done when")
+		}
+		return
 	}
 	got, expected := small.Annotations["example.com/sum"], checksum(secret.Data)
 	switch {
@@ -146,7 +169,7 @@ func expectSum(t *grade.T, informer cache.SharedIndexInformer, when string, secr
 	}
 }
 
-// difference names a part in which two objects differ: metadata, data, type. What the server sets is left out.
+// difference names a part in which two objects differ: data, type, metadata.labels. What the server sets is left out.
 func difference(want, got fakeserver.Object) string {
 	want, got = want.DeepCopyObject().(fakeserver.Object), got.DeepCopyObject().(fakeserver.Object)
 	if got.GetUID() == "" || got.GetResourceVersion() == "" {
@@ -158,9 +181,22 @@ func difference(want, got fakeserver.Object) string {
 	parts, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(want) // cannot fail: API types
 	others, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(got)
 	for _, object := range []map[string]any{parts, others} {
-		for part := range object {
-			if part != "kind" && part != "apiVersion" && !reflect.DeepEqual(parts[part], others[part]) {
-				return part
+		delete(object, "kind")
+		delete(object, "apiVersion")
+	}
+	part := differentKey(parts, others)
+	if part == "metadata" {
+		part += "." + differentKey(parts[part].(map[string]any), others[part].(map[string]any))
+	}
+	return part
+}
+
+// differentKey returns a key with different values in two maps, or an empty text.
+func differentKey(a, b map[string]any) string {
+	for _, m := range []map[string]any{a, b} {
+		for key := range m {
+			if !reflect.DeepEqual(a[key], b[key]) {
+				return key
 			}
 		}
 	}
