@@ -101,7 +101,7 @@ func gradeFollow(t *grade.T, follow answer) {
 	time.Sleep(2 * late)
 	if late := out.late.Load(); late != nil {
 		t.Reject("nothing is written to out after Follow has returned", fmt.Sprintf("%q was written after Follow had returned", *late),
-			"RemoveEventHandler's documentation: what does it wait for?")
+			"which function of the package cache waits for the handler's last call? Does Follow wait until that has returned?")
 	}
 	if after := handlers(); after > before {
 		t.Reject("the informer has no more handlers than before", fmt.Sprintf("%d more", after-before),
