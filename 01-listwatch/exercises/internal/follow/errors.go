@@ -59,7 +59,7 @@ func GradeErrors(t *grade.T, answer From) {
 	run = New(t)
 	run.StartFrom(answer)
 	run.AwaitWatch(lookWatch)
-	run.Refuse("watch", Hangs)
+	run.Refuse("watch", ErrHangs)
 	run.CloseWatches()
 	time.Sleep(time.Minute) // until the next request hangs
 	run.End(LookEnd)

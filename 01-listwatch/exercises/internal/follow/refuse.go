@@ -22,8 +22,8 @@ var (
 	Forbidden error = apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New("the grader refuses this request"))
 	// NotSupported is what a server answers to a streaming list if it knows no such thing.
 	NotSupported error = apierrors.NewInvalid(schema.GroupKind{Kind: "ListOptions"}, "", nil)
-	// Hangs lets a request wait until its context ends.
-	Hangs = errors.New("no answer")
+	// ErrHangs lets a request wait until its context ends.
+	ErrHangs = errors.New("no answer")
 )
 
 // Expired is the status 410 in a watch that has begun.
@@ -52,7 +52,7 @@ func verbOf(request *http.Request) string {
 
 // refuse answers a request in place of the server.
 func (r *Run) refuse(request *http.Request, refusal error) (*http.Response, error) {
-	if refusal == Hangs {
+	if refusal == ErrHangs {
 		<-request.Context().Done()
 		return nil, context.Cause(request.Context())
 	}
