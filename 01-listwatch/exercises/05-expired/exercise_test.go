@@ -194,7 +194,7 @@ func gradeEnds(t *grade.T, mirror answer) {
 	synctest.Wait() // until what the answer has ended has ended
 	run.CheckWatches("one watch is open at a time")
 
-	run.Refuse("list", follow.Hangs)
+	run.Refuse("list", follow.ErrHangs)
 	release := run.Hold()
 	run.CloseWatches()
 	run.Other()

@@ -113,7 +113,7 @@ func newMeta(namespace, name string) metav1.ObjectMeta {
 		OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "settings", UID: "1"}},
 		ManagedFields: []metav1.ManagedFieldsEntry{{
 			Manager: "kubectl", Operation: metav1.ManagedFieldsOperationApply, APIVersion: "v1", Time: &now, FieldsType: "FieldsV1",
-			FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:data":{}}`)},
+			FieldsV1: metav1.NewFieldsV1(`{"f:data":{}}`),
 		}},
 	}
 }
