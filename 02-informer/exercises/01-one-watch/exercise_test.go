@@ -137,7 +137,7 @@ func gradeManyEvents(t *grade.T, run answer) {
 	returned := make(chan error, 1)
 	go func() { returned <- run(ctx, kubernetes.NewForConfigOrDie(server.Config()), &held, &quick) }()
 	synctest.Wait()
-	changes := 1100 + t.Rand.IntN(500)
+	changes := 1100 + t.Rand.IntN(100)
 	for i := range changes {
 		changed := newPod(0)
 		changed.Labels = map[string]string{"change": fmt.Sprint(i)}

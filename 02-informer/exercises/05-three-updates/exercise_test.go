@@ -112,8 +112,8 @@ func gradeUpdates(t *grade.T, printUpdates answer) {
 		pod.ResourceVersion, changed.ResourceVersion = strings.Repeat("9", length), "1"+strings.Repeat("0", length)
 		changes[t.Rand.IntN(len(changes))].of(changed, "c")
 		handler.OnUpdate(pod, changed)
-		expect("after a change whose resourceVersion has one digit more", "resourceVersions are numbers: which text comes first, 999 or 1000?",
-			lines("changed"))
+		expect("after a change whose resourceVersion has one digit more",
+			"resourceVersions are numbers: which text comes first, 999 or 1000?", lines("changed"))
 	}
 	server.Silence() // the informer notices it after 45 seconds
 	change := changes[t.Rand.IntN(len(changes))]
