@@ -1,12 +1,16 @@
 package exercise_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	exercise "example.com/client-go-workbook/01-listwatch/exercises/01-pages"
@@ -22,12 +26,14 @@ var grader = grade.Exercise[answer]{
 	Accepted: []answer{answers.PodNames, answers.LeavesThePagesToThePager, answers.KeepsNoOrder},
 	Rejected: []grade.Rejected[answer]{
 		{Name: "asks for all at once", Answer: answers.AsksForAllAtOnce, Says: "a request without a limit"},
-		{Name: "asks for the first page again", Answer: answers.AsksForTheFirstPageAgain, Says: "requests 1 and 2 ask for the same page"},
+		{Name: "asks for the first page again", Answer: answers.AsksForTheFirstPageAgain, Says: "requests 1 and 2 ask"},
 		{Name: "shadows the page", Answer: answers.ShadowsThePage, Says: "requests 2 and 3 ask for the same page"},
 		{Name: "keeps the last page", Answer: answers.KeepsTheLastPage, Says: "names, the first is"},
 		{Name: "stops at a short page", Answer: answers.StopsAtAShortPage, Says: "begin again"},
 		{Name: "ignores the error of a page", Answer: answers.IgnoresTheErrorOfAPage, Says: "and no error"},
-		{Name: "returns what it has after any other error", Answer: answers.ReturnsWhatItHasAfterAnyOtherError, Says: "answered 403 to page 1"},
+		{Name: "stops at a short page with a continue", Answer: answers.StopsAtAShortPageWithAContinue, Says: "pages have fewer"},
+		{Name: "returns what it has after any other error", Answer: answers.ReturnsWhatItHasAfterAnyOtherError,
+			Says: "answered 403 to page 1"},
 		{Name: "lists all after 410", Answer: answers.ListsAllAfter410, Says: "after 410, a request without a limit"},
 		{Name: "has a context of its own", Answer: answers.HasAContextOfItsOwn, Says: "the list request has another one"},
 	},
@@ -40,6 +46,7 @@ func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 func gradePodNames(t *grade.T, podNames answer) {
 	pageSize, pages := 2+t.Rand.IntN(4), 3+t.Rand.IntN(4)
 	gradeAllPages(t, podNames, pageSize, pages)
+	gradeShortPages(t, podNames, pageSize, pages)
 	gradeForbidden(t, podNames, pageSize, pages, 1)
 	gradeForbidden(t, podNames, pageSize, pages, 2+t.Rand.IntN(pages-1))
 	gradeExpired(t, podNames, pageSize, pages)
@@ -80,7 +87,8 @@ func gradeAllPages(t *grade.T, podNames answer, pageSize, pages int) {
 			"what page.Continue is on the last page")
 	}
 	if err != nil {
-		t.Reject(fmt.Sprintf("the names of %d pods", len(want)), "the error "+err.Error(), "the options of the request that failed")
+		t.Reject(fmt.Sprintf("the names of %d pods", len(want)), "the error "+err.Error(),
+			"the options of the request that failed")
 	}
 	slices.Sort(names) // the task asks for no order
 	if !slices.Equal(names, want) {
@@ -90,6 +98,36 @@ func gradeAllPages(t *grade.T, podNames answer, pageSize, pages int) {
 		}
 		t.Reject(fmt.Sprintf("%d names, in pages of %d: from %s to %s", len(want), pageSize, want[0], want[len(want)-1]),
 			seen, "Continue in metav1.ListOptions, and page.Continue in an answer")
+	}
+}
+
+// gradeShortPages sends a page with fewer pods and one with none. Both have a Continue, because other pages come after them.
+func gradeShortPages(t *grade.T, podNames answer, pageSize, pages int) {
+	run, want := start(t, pageSize, pages)
+	page := t.Rand.Perm(pages - 1)
+	short, empty := page[0]*pageSize, page[1]*pageSize
+	absent := slices.Concat(want[short+1:short+pageSize], want[empty:empty+pageSize])
+	isAbsent := func(name string) bool { return slices.Contains(absent, name) }
+	want = slices.DeleteFunc(want, isAbsent)
+	run.Deliver = func(_ *http.Request, body io.ReadCloser) io.ReadCloser {
+		defer body.Close()
+		var list corev1.PodList
+		if err := json.NewDecoder(body).Decode(&list); err != nil {
+			panic(err)
+		}
+		list.Items = slices.DeleteFunc(list.Items, func(pod corev1.Pod) bool { return isAbsent(pod.Name) })
+		text, err := json.Marshal(list)
+		if err != nil {
+			panic(err)
+		}
+		return io.NopCloser(bytes.NewReader(text))
+	}
+	names, err := podNames(run.Context(), run.Client(), int64(pageSize))
+	slices.Sort(names)
+	if err != nil || !slices.Equal(names, want) {
+		t.Reject(fmt.Sprintf("%d names: two pages have fewer pods than %d, and a text in Continue", len(want), pageSize),
+			fmt.Sprintf("%d names, and the error %v", len(names), err),
+			"what says that a page is the last one: page.Continue alone")
 	}
 }
 

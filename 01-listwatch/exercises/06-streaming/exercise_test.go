@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -28,6 +29,7 @@ var grader = grade.Exercise[answer]{
 		{Name: "sends a List", Answer: answers.SendsAList, Says: "a List"},
 		{Name: "waits for the end of the channel", Answer: answers.WaitsForTheEndOfTheChannel, Says: "still waits"},
 		{Name: "takes silence for the end", Answer: answers.TakesSilenceForTheEnd, Says: "names"},
+		{Name: "limits the time", Answer: answers.LimitsTheTime, Says: "after 30m0s, the error"},
 		{Name: "does not ask for bookmarks", Answer: answers.DoesNotAskForBookmarks, Says: "has not asked for bookmarks"},
 		{Name: "does not set the match", Answer: answers.DoesNotSetTheMatch, Says: "sendInitialEvents requires"},
 		{Name: "returns the version of a pod", Answer: answers.ReturnsTheVersionOfAPod, Says: "version"},
@@ -66,10 +68,14 @@ func start(t *grade.T) (run *follow.Run, names []string, version string) {
 func gradeSlowly(t *grade.T, podNames answer) {
 	run, want, version := start(t)
 	expected := fmt.Sprintf("%d names in version %s", len(want), version)
-	run.Deliver = lines(1+t.Rand.IntN(len(want)-1), func() (string, error) {
-		time.Sleep(time.Duration(1+t.Rand.IntN(300)) * time.Minute)
+	wait := time.Duration(61+t.Rand.IntN(300)) * time.Minute
+	run.Deliver = lines(1+t.Rand.IntN(len(want)-1), func(request *http.Request) (string, error) {
+		if !passes(wait, request) {
+			return "", io.EOF
+		}
 		return `{"type":"BOOKMARK","object":{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"` + version + `"}}}`, nil
 	})
+	begin := time.Now()
 	got := inADay(t, podNames, run)
 	if watches := run.Requests("watch"); len(watches) > 0 && watches[0].Query.Get("allowWatchBookmarks") != "true" {
 		t.Reject("a watch that gets a bookmark after the initial events", "a watch that has not asked for bookmarks",
@@ -81,6 +87,11 @@ func gradeSlowly(t *grade.T, podNames answer) {
 	}
 	if lists := run.Requests("list"); len(lists) > 0 {
 		t.Reject("one watch", "a List", look)
+	}
+	if took := time.Since(begin); got.err != nil && time.Minute/2 < took && took < wait {
+		t.Reject(expected+", although the next pod comes after "+wait.String(),
+			fmt.Sprintf("after %s, the error %v", took.Round(time.Second), got.err),
+			"what limits the time: a context, TimeoutSeconds, a timer")
 	}
 	if got.err != nil {
 		t.Reject(expected, "the error "+got.err.Error(), "the comments of SendInitialEvents in metav1.ListOptions")
@@ -96,10 +107,26 @@ func gradeSlowly(t *grade.T, podNames answer) {
 	checkWatches(t, run)
 }
 
+// passes waits. It is false if the client or its timeoutSeconds ends the request before.
+func passes(wait time.Duration, request *http.Request) bool {
+	ctx := request.Context()
+	if limit, err := time.ParseDuration(request.URL.Query().Get("timeoutSeconds") + "s"); err == nil {
+		limited, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		ctx = limited
+	}
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(wait):
+		return true
+	}
+}
+
 // gradeCutShort ends the watch in the middle of the initial events.
 func gradeCutShort(t *grade.T, podNames answer) {
 	run, want, _ := start(t)
-	run.Deliver = lines(1+t.Rand.IntN(len(want)-1), func() (string, error) { return "", io.EOF })
+	run.Deliver = lines(1+t.Rand.IntN(len(want)-1), func(*http.Request) (string, error) { return "", io.EOF })
 	rejectNoError(t, "the watch has ended in the middle of the list", "what your code does when the channel is closed",
 		inADay(t, podNames, run))
 	checkWatches(t, run)
@@ -163,8 +190,9 @@ func inADay(t *grade.T, podNames answer, run *follow.Run) *result {
 
 // lines returns a function that changes the body of an answer: after so many lines of it, between is called, and adds a text or
 // ends the body by an error. Each event of a watch is a line.
-func lines(count int, between func() (string, error)) func(body io.ReadCloser) io.ReadCloser {
-	return func(body io.ReadCloser) io.ReadCloser {
+func lines(count int, between func(*http.Request) (string, error)) func(*http.Request, io.ReadCloser) io.ReadCloser {
+	return func(request *http.Request, body io.ReadCloser) io.ReadCloser {
+		between := func() (string, error) { return between(request) }
 		return &part{Closer: body, body: bufio.NewReader(body), left: count, between: between}
 	}
 }

@@ -166,3 +166,22 @@ func StopsAtAShortPage(ctx context.Context, pods typedcorev1.PodInterface, pageS
 		options.Continue = page.Continue
 	}
 }
+
+// StopsAtAShortPageWithAContinue reads Continue, and yet takes a page that is not full for the last one.
+func StopsAtAShortPageWithAContinue(ctx context.Context, pods typedcorev1.PodInterface, pageSize int64) ([]string, error) {
+	var names []string
+	options := metav1.ListOptions{Limit: pageSize}
+	for {
+		page, err := pods.List(ctx, options)
+		if err != nil {
+			return nil, err
+		}
+		for _, pod := range page.Items {
+			names = append(names, pod.Name)
+		}
+		if page.Continue == "" || len(page.Items) < int(pageSize) {
+			return names, nil
+		}
+		options.Continue = page.Continue
+	}
+}

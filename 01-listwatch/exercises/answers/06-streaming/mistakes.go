@@ -97,6 +97,13 @@ func TakesSilenceForTheEnd(ctx context.Context, pods typedcorev1.PodInterface) (
 	}
 }
 
+// LimitsTheTime gives up after half an hour, also if the pods still arrive.
+func LimitsTheTime(ctx context.Context, pods typedcorev1.PodInterface) (names []string, resourceVersion string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Minute)
+	defer cancel()
+	return PodNames(ctx, pods)
+}
+
 // DoesNotAskForBookmarks leaves AllowWatchBookmarks out, so the bookmark that ends the list never comes.
 func DoesNotAskForBookmarks(ctx context.Context, pods typedcorev1.PodInterface) (names []string, resourceVersion string, err error) {
 	options := options()

@@ -29,7 +29,7 @@ type Run struct {
 	// Requested is called after the answer to a request has arrived, before the learner's code gets it.
 	Requested func(request *http.Request)
 	// Deliver changes the body of each answer of the server.
-	Deliver func(body io.ReadCloser) io.ReadCloser
+	Deliver func(request *http.Request, body io.ReadCloser) io.ReadCloser
 	// Check is called while an Await waits. It can reject the answer.
 	Check func()
 
@@ -110,7 +110,7 @@ func (r *Run) send(request *http.Request, next http.RoundTripper) (*http.Respons
 	}
 	response, err := next.RoundTrip(request)
 	if err == nil && response.StatusCode == http.StatusOK && r.Deliver != nil {
-		response.Body = r.Deliver(response.Body)
+		response.Body = r.Deliver(request, response.Body)
 	}
 	if r.Requested != nil {
 		r.Requested(request)
