@@ -24,6 +24,7 @@ var grader = grade.Exercise[answer]{
 		{Name: "reports bookmarks", Answer: answers.ReportsBookmarks, Says: "BOOKMARK"},
 		{Name: "asks for bookmarks once", Answer: answers.AsksForBookmarksOnce, Says: "AllowWatchBookmarks"},
 		{Name: "takes versions of bookmarks only", Answer: answers.TakesVersionsOfBookmarksOnly, Says: "seen      ADDED web-a"},
+		{Name: "compares versions as texts", Answer: answers.ComparesVersionsAsTexts, Says: "never compare versions as texts"},
 		{Name: "hides errors", Answer: answers.HidesErrors, Says: "when the first watch is answered with 403"},
 	},
 	Grade: gradeFollow,
@@ -42,6 +43,9 @@ func gradeFollow(t *grade.T, learners answer) {
 func gradeCloses(t *grade.T, learners answer, quiet time.Duration) {
 	run := follow.New(t)
 	names := run.Names(6)
+	if quiet > 0 {
+		run.NearPowerOfTen()
+	}
 	run.Create(follow.Pod("listed"))
 	run.StartFrom(learners)
 	for round := range 2 {
@@ -54,7 +58,7 @@ func gradeCloses(t *grade.T, learners answer, quiet time.Duration) {
 		run.CloseWatches() // without a bookmark
 		run.Create(follow.Pod(next))
 		release()
-		run.Await("the version of an event, as in exercise 1.3", "ADDED "+next)
+		run.Await("the version of an event, as in exercise 1.3: never compare versions as texts", "ADDED "+next)
 
 		run.AwaitWatch("exercise 1.3")
 		time.Sleep(quiet)
@@ -69,7 +73,7 @@ func gradeCloses(t *grade.T, learners answer, quiet time.Duration) {
 		run.Compact()
 		run.Create(follow.Pod(missed))
 		release()
-		run.Await("what your code does with an event of type BOOKMARK", "ADDED "+missed)
+		run.Await("what your code does with a BOOKMARK's version: never compare versions as texts", "ADDED "+missed)
 	}
 	run.AwaitWatch("exercise 1.3")
 	run.Update(run.Changed(names[0]))

@@ -72,6 +72,19 @@ func TakesVersionsOfBookmarksOnly(
 	})
 }
 
+// ComparesVersionsAsTexts never takes a smaller version, but as a text, 10001 is smaller than 9998.
+func ComparesVersionsAsTexts(
+	ctx context.Context, pods typedcorev1.PodInterface, resourceVersion string, report func(event, name string),
+) error {
+	options := metav1.ListOptions{ResourceVersion: resourceVersion, AllowWatchBookmarks: true}
+	return follow(ctx, pods, &options, func(event watch.EventType, pod *corev1.Pod) {
+		if event != watch.Bookmark {
+			report(string(event), pod.Name)
+		}
+		options.ResourceVersion = max(options.ResourceVersion, pod.ResourceVersion)
+	})
+}
+
 // HidesErrors returns nil after each error: its caller thinks that ctx has ended.
 func HidesErrors(ctx context.Context, pods typedcorev1.PodInterface, resourceVersion string, report func(event, name string)) error {
 	for {

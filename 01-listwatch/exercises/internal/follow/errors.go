@@ -2,6 +2,7 @@ package follow
 
 import (
 	"context"
+	"strconv"
 	"testing/synctest"
 	"time"
 
@@ -26,6 +27,22 @@ func (r *Run) StartFrom(answer From) {
 // Other creates an object that no watch of pods shows. It has a version, too.
 func (r *Run) Other() {
 	r.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", GenerateName: "other-"}})
+}
+
+// NearPowerOfTen writes until the version is at most 10 less than the next power of ten. Soon after, 9998 and 10001 show who
+// compares versions as texts.
+func (r *Run) NearPowerOfTen() {
+	counter := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "counter"}}
+	for version := r.Create(counter); ; version = r.Update(counter) {
+		number, err := strconv.Atoi(version)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		if len(strconv.Itoa(number+10)) > len(version) {
+			return
+		}
+		counter.Data = map[string]string{"after": version}
+	}
 }
 
 // LookEnd is where to look when the end of ctx is taken for an error.
