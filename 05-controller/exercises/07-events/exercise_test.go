@@ -40,6 +40,7 @@ var grader = grade.Exercise[answer]{
 		{Name: "asserts the error's type", Answer: answers.AssertsTheErrorsType, Says: "Warning Invalid, after a mistake"},
 		{Name: "remembers in a package variable", Answer: answers.RemembersInAPackageVariable, Says: "of a second NewSync"},
 		{Name: "does not say the mistake", Answer: answers.DoesNotSayTheMistake, Says: "the message of the Event has the error's text"},
+		{Name: "takes the text for a format", Answer: answers.TakesTheTextForAFormat, Says: "which argument is the format?"},
 		{Name: "has a context of its own", Answer: answers.HasAContextOfItsOwn, Says: "ensure gets the ctx of sync"},
 	},
 	Grade: func(t *grade.T, newSync answer) {
@@ -136,7 +137,8 @@ func (s script) check(t *grade.T, recorder *recorder, err error) {
 		t.Reject("the Event has a message, after "+s.what, "it has none", "EventRecorder.Event")
 	}
 	if apierrors.IsInvalid(s.err) && s.event != "" && !strings.Contains(recorder.message, s.err.Error()) {
-		t.Reject("the message of the Event has the error's text, after "+s.what, "it says: "+recorder.message, "EventRecorder.Event")
+		t.Reject("the message of the Event has the error's text, after "+s.what, "it says: "+recorder.message,
+			"EventRecorder.Event; Eventf: which argument is the format?")
 	}
 	if apierrors.IsInvalid(s.err) || s.err == nil {
 		if err != nil {
@@ -154,7 +156,7 @@ func newConfigMap(namespace, name string) *corev1.ConfigMap {
 
 func invalid(mistake string) error {
 	return apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Service").GroupKind(), "database",
-		field.ErrorList{field.Invalid(field.NewPath("spec", "ports"), mistake, "not a number")})
+		field.ErrorList{field.Invalid(field.NewPath("spec", "ports"), mistake, "80% is not a number")})
 }
 
 // recorder keeps the type and reason of each Event, and what the last one is about.

@@ -167,6 +167,18 @@ func (s silent) Event(object runtime.Object, eventType, reason, _ string) {
 	s.EventRecorder.Event(object, eventType, reason, "sync of a ConfigMap")
 }
 
+// TakesTheTextForAFormat garbles a percent sign in the error's text.
+func TakesTheTextForAFormat(recorder record.EventRecorder, ensure ensureFunc) syncFunc {
+	return NewSync(formatting{recorder}, ensure)
+}
+
+// formatting has the message in the format, and not in the arguments.
+type formatting struct{ record.EventRecorder }
+
+func (f formatting) Event(object runtime.Object, eventType, reason, message string) {
+	f.Eventf(object, eventType, reason, "%s: "+message, reason)
+}
+
 // HasAContextOfItsOwn does not end with its caller's.
 func HasAContextOfItsOwn(recorder record.EventRecorder, ensure ensureFunc) syncFunc {
 	return NewSync(recorder, func(_ context.Context, configMap *corev1.ConfigMap) (bool, error) {
