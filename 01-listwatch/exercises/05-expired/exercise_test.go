@@ -26,6 +26,7 @@ var grader = grade.Exercise[answer]{
 	Accepted: []answer{answers.Mirror, answers.RunsAnInformer},
 	Rejected: []grade.Rejected[answer]{
 		{Name: "asks for the same version again", Answer: answers.AsksForTheSameVersionAgain, Says: "requests for version"},
+		{Name: "lists any version after 410", Answer: answers.ListsAnyVersionAfter410, Says: "also an older one"},
 		{Name: "looks for Gone only", Answer: answers.LooksForGoneOnly, Says: "its reason is Expired"},
 		{Name: "compares the names", Answer: answers.ComparesTheNames, Says: "MODIFIED web-d"},
 		{Name: "forgets the deletions", Answer: answers.ForgetsTheDeletions, Says: "MODIFIED web-d"},
@@ -107,6 +108,7 @@ func gradeChanges(t *grade.T, mirror answer) {
 		t.Reject("DELETED "+recreated+" before ADDED "+recreated, "the other order", "the order of your comparisons")
 	}
 	run.AwaitWatch(lookExpired)
+	checkLists(t, run)
 
 	release = run.Hold()
 	run.CloseWatches()
@@ -118,6 +120,16 @@ func gradeChanges(t *grade.T, mirror answer) {
 	run.Update(run.Changed(kept))
 	run.Await("what you report if the new list is like the one before", "MODIFIED "+kept)
 	run.End(follow.LookEnd)
+}
+
+// checkLists rejects a list after 410 that a server may answer with a state from before 410.
+func checkLists(t *grade.T, run *follow.Run) {
+	for i, list := range run.Requests("list") {
+		if i > 0 && list.Query.Get("resourceVersion") == "0" { // at the first one, nothing is known that could be newer
+			t.Reject("after 410, a list of the newest state", `a list with the resourceVersion "0": any state, also an older one`,
+				"ResourceVersion in the options of List")
+		}
+	}
 }
 
 // gradeQuietTime ends a watch after an event, and the next one after a bookmark. Neither needs a new list.
@@ -181,7 +193,7 @@ func gradeFailures(t *grade.T, mirror answer) {
 	}
 }
 
-// gradeEnds looks at the end of a watch that has sent an ERROR, and at the end of ctx while a List gets no answer.
+// gradeEnds looks at the end of a watch that has sent an ERROR, at a watch that is answered with 410, and at the end of ctx while a List gets no answer.
 func gradeEnds(t *grade.T, mirror answer) {
 	run := start(t)
 	run.Start(mirror)
@@ -193,6 +205,12 @@ func gradeEnds(t *grade.T, mirror answer) {
 	run.AwaitWatch(lookExpired)
 	synctest.Wait() // until what the answer has ended has ended
 	run.CheckWatches("one watch is open at a time")
+
+	run.Refuse("watch", apierrors.NewResourceExpired("the grader answers the request itself with 410"))
+	run.CloseWatches()
+	time.Sleep(10 * time.Millisecond)
+	run.Refuse("watch", nil)
+	run.AwaitWatch("410 can also be the error of Watch: " + lookExpired)
 
 	run.Refuse("list", follow.ErrHangs)
 	release := run.Hold()

@@ -99,6 +99,18 @@ func ListsAgainAfterEachError(ctx context.Context, pods typedcorev1.PodInterface
 	return mirror(ctx, pods, report, known{}, func(error) bool { return true })
 }
 
+// ListsAnyVersionAfter410 asks for any state: the one in the server's cache can be older than what was reported.
+func ListsAnyVersionAfter410(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error {
+	return mirror(ctx, anyVersion{pods}, report, known{}, apierrors.IsResourceExpired)
+}
+
+type anyVersion struct{ typedcorev1.PodInterface }
+
+func (v anyVersion) List(ctx context.Context, options metav1.ListOptions) (*corev1.PodList, error) {
+	options.ResourceVersion = "0"
+	return v.PodInterface.List(ctx, options)
+}
+
 // LooksForGoneOnly recognizes one of the two errors for a version that is too old.
 func LooksForGoneOnly(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error {
 	return mirror(ctx, pods, report, known{}, apierrors.IsGone)
