@@ -193,7 +193,8 @@ func gradeFailures(t *grade.T, mirror answer) {
 	}
 }
 
-// gradeEnds looks at the end of a watch that has sent an ERROR, at a watch that is answered with 410, and at the end of ctx while a List gets no answer.
+// gradeEnds looks at the end of a watch that has sent an ERROR, at a watch that is answered with 410,
+// and at the end of ctx while a List gets no answer.
 func gradeEnds(t *grade.T, mirror answer) {
 	run := start(t)
 	run.Start(mirror)
