@@ -33,6 +33,7 @@ var grader = grade.Exercise[answer]{
 		{Name: "hides other errors", Answer: answers.HidesOtherErrors, Says: "500 InternalError: CreateService returns an error"},
 		{Name: "takes any error for a Service that is there", Answer: answers.TakesAnyErrorForAServiceThatIsThere,
 			Says: "returns an error, or nil when the Service is there"},
+		{Name: "remembers what it has created", Answer: answers.RemembersWhatItHasCreated, Says: "somebody has deleted the Service"},
 		{Name: "overwrites by apply", Answer: answers.OverwritesByApply, Says: "CreateService has changed it"},
 		{Name: "changes the ConfigMap", Answer: answers.ChangesTheConfigMap, Says: "an object in the store was changed: ConfigMap"},
 		{Name: "has a context of its own", Answer: answers.HasAContextOfItsOwn, Says: "each request has the ctx"},
@@ -70,6 +71,7 @@ var grader = grade.Exercise[answer]{
 			t.Reject("a second call returns nil: the Service is there", fmt.Sprintf("it returns: %v", err), "apierrors.IsAlreadyExists")
 		}
 		checkAnothers(t, services, create(name+"-another"), createService)
+		checkDeleted(t, services, configMap, createService)
 
 		calls := &grade.Calls{
 			Name: "CreateService", Config: config, Done: "the Service is there, with its owner",
@@ -119,6 +121,21 @@ func checkAnothers(t *grade.T, services typedcorev1.ServiceInterface, configMap 
 	if !apiequality.Semantic.DeepEqual(before, after) {
 		t.Reject(when+"it stays as it is", "CreateService has changed it", "which of your requests change a Service that is there?")
 	}
+}
+
+// checkDeleted calls the answer again, after its Service was deleted.
+func checkDeleted(t *grade.T, services typedcorev1.ServiceInterface, configMap *corev1.ConfigMap, createService answer) {
+	if err := services.Delete(t.Context(), configMap.Name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	const when = "somebody has deleted the Service: the next call creates it again"
+	t.Doing(when)
+	err := createService(t.Context(), services, configMap)
+	service, getErr := services.Get(t.Context(), configMap.Name, metav1.GetOptions{})
+	if err != nil || apierrors.IsNotFound(getErr) {
+		t.Reject(when, fmt.Sprintf("the server has none, and it returns: %v", err), "what do you remember from call to call?")
+	}
+	checkOwner(t, testkit.Must(service, getErr)(t), configMap)
 }
 
 func checkOwner(t *grade.T, service *corev1.Service, configMap *corev1.ConfigMap) {
