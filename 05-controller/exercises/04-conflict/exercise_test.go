@@ -33,7 +33,8 @@ var grader = grade.Exercise[answer]{
 		{Name: "retries everything", Answer: answers.RetriesEverything, Says: "it sends GET 5 times"},
 		{Name: "hides the conflict", Answer: answers.HidesTheConflict, Says: "an increment is lost"},
 		{Name: "adds two after a conflict", Answer: answers.AddsTwoAfterAConflict, Says: "more than your 1"},
-		{Name: "wipes other keys", Answer: answers.WipesOtherKeys, Says: "the other key and the label"},
+		{Name: "wipes other keys", Answer: answers.WipesOtherKeys, Says: "as others have written them"},
+		{Name: "sends the old rest", Answer: answers.SendsTheOldRest, Says: "as others have written them"},
 		{Name: "hides other errors", Answer: answers.HidesOtherErrors, Says: "500 InternalError: Increment returns an error"},
 		{Name: "retries any error of Update", Answer: answers.RetriesAnyErrorOfUpdate, Says: "InternalError: Increment sends no more"},
 		{Name: "has a context of its own", Answer: answers.HasAContextOfItsOwn, Says: "each request has the ctx"},
@@ -45,11 +46,11 @@ var grader = grade.Exercise[answer]{
 		name := fmt.Sprintf("visits-%d", t.Rand.IntN(1000))
 		start := t.Rand.IntN(1000)
 		testkit.Must(configMaps.Create(t.Context(), &corev1.ConfigMap{
-			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": "shop"}},
-			Data:       map[string]string{"count": strconv.Itoa(start), "title": "Visits"},
+			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": written(start)}},
+			Data:       map[string]string{"count": strconv.Itoa(start), "title": written(start)},
 		}, metav1.CreateOptions{}))(t)
 
-		want := start
+		want, rest := start, written(start)
 		for _, conflicts := range []int{0, 3, 1} {
 			t.Doing("Increment is called, with %d conflict(s)", conflicts)
 			interfering, added := interfere(t, config, configMaps, name, conflicts)
@@ -57,6 +58,9 @@ var grader = grade.Exercise[answer]{
 			if err != nil {
 				t.Reject(fmt.Sprintf("after %d conflict(s), Increment returns nil", conflicts), fmt.Sprintf("it returns: %v", err),
 					`retry.RetryOnConflict; the section "Break it" of the chapter, "Conflict: 409"`)
+			}
+			if *added > 0 {
+				rest = written(want + *added)
 			}
 			want += *added + 1
 			if got := count(t, configMaps, name); got != want {
@@ -67,11 +71,12 @@ var grader = grade.Exercise[answer]{
 				t.Reject(fmt.Sprintf("count is %d: it was %d, others have added %d, and you 1", want, want-*added-1, *added), seen,
 					"the resourceVersion of the object that you send, and what becomes of the error of Update")
 			}
-		}
-		configMap := testkit.Must(configMaps.Get(t.Context(), name, metav1.GetOptions{}))(t)
-		if configMap.Data["title"] != "Visits" || configMap.Labels["app"] != "shop" {
-			t.Reject("the other key and the label of the ConfigMap stay", fmt.Sprintf("data is %v, labels are %v", configMap.Data,
-				configMap.Labels), "an update replaces the whole object: begin with what you have read")
+			configMap := testkit.Must(configMaps.Get(t.Context(), name, metav1.GetOptions{}))(t)
+			if configMap.Data["title"] != rest || configMap.Labels["app"] != rest {
+				t.Reject(fmt.Sprintf("key title and label app stay as others have written them: %s", rest),
+					fmt.Sprintf("data is %v, labels are %v", configMap.Data, configMap.Labels),
+					"an update replaces the whole object: begin with what you have read last")
+			}
 		}
 
 		var requests []string
@@ -133,8 +138,8 @@ func newCase(t *grade.T, configMaps typedcorev1.ConfigMapInterface, name string,
 	}
 }
 
-// interfere returns a config with which the first writes come too late: before each, somebody else adds one. It also
-// returns how often that has happened.
+// interfere returns a config with which the first writes come too late: before each, somebody else adds one, and
+// changes the rest. It also returns how often that has happened.
 func interfere(
 	t *grade.T,
 	config *rest.Config,
@@ -145,13 +150,17 @@ func interfere(
 	added := 0
 	return testkit.Intercept(config, func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
 		if request.Method != http.MethodGet && added < times {
-			patch := fmt.Sprintf(`{"data":{"count":"%d"}}`, count(t, configMaps, name)+1)
+			count := count(t, configMaps, name) + 1
+			patch := fmt.Sprintf(`{"metadata":{"labels":{"app":%q}},"data":{"count":"%d","title":%[1]q}}`, written(count), count)
 			testkit.Must(configMaps.Patch(t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}))(t)
 			added++
 		}
 		return next.RoundTrip(request)
 	}), &added
 }
+
+// written is what others write to the key title and to the label app, together with this count.
+func written(count int) string { return fmt.Sprintf("visits-of-%d", count) }
 
 // count returns the number that the server holds.
 func count(t *grade.T, configMaps typedcorev1.ConfigMapInterface, name string) int {

@@ -86,6 +86,22 @@ func WipesOtherKeys(ctx context.Context, configMaps typedcorev1.ConfigMapInterfa
 	})
 }
 
+// SendsTheOldRest takes only the count and the resourceVersion from what it reads after a conflict.
+func SendsTheOldRest(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string) error {
+	var first *corev1.ConfigMap
+	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		configMap, err := incremented(ctx, configMaps, name)
+		if err != nil {
+			return err
+		}
+		if first == nil {
+			first = configMap
+		}
+		first.ResourceVersion, first.Data["count"] = configMap.ResourceVersion, configMap.Data["count"]
+		return update(ctx, configMaps, first)
+	})
+}
+
 // HidesOtherErrors tries again after a conflict, and takes any other error of the update for success.
 func HidesOtherErrors(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string) error {
 	for {
