@@ -33,9 +33,11 @@ var grader = grade.Exercise[answer]{
 		{Name: "hides the conflict", Answer: answers.HidesTheConflict, Says: "it returns nil"},
 		{Name: "decides once", Answer: answers.DecidesOnce, Says: "you have taken it away"},
 		{Name: "changes the store", Answer: answers.ChangesTheStore, Says: "in the store was changed: ConfigMap"},
-		{Name: "copies the object and not its data", Answer: answers.CopiesTheObjectAndNotItsData, Says: "in the store was changed: ConfigMap"},
+		{Name: "copies the object and not its data", Answer: answers.CopiesTheObjectAndNotItsData,
+			Says: "in the store was changed: ConfigMap"},
 		{Name: "replaces the data", Answer: answers.ReplacesTheData, Says: "the other keys stay"},
 		{Name: "reads, decides and patches", Answer: answers.ReadsDecidesAndPatches, Says: "just before the write"},
+		{Name: "trusts the field manager", Answer: answers.TrustsTheFieldManager, Says: "by your Take: ben"},
 		{Name: "returns conflicts only", Answer: answers.ReturnsConflictsOnly, Says: "500 InternalError: Take returns an error"},
 	},
 	Grade: func(t *grade.T, take answer) {
@@ -58,15 +60,16 @@ var grader = grade.Exercise[answer]{
 		for i, c := range []struct {
 			what            string
 			stored, current map[string]string // what the store has, and the server
-			justBefore      bool              // the other takes it just before the write
+			justBefore      by                // how the other takes it just before the write
 			holder          string            // who must hold it in the end
 		}{
-			{"nobody holds it", nil, nil, false, me},
-			{"nobody holds it, and it has other keys", map[string]string{"place": place}, map[string]string{"place": place}, false, me},
-			{"the store is old, and " + other + " has taken it meanwhile", nil, map[string]string{"holder": other}, false, other},
-			{other + " takes it just before the write", nil, nil, true, other},
-			{other + " holds it", map[string]string{"holder": other}, map[string]string{"holder": other}, false, other},
-			{"you hold it", map[string]string{"holder": me}, map[string]string{"holder": me}, false, me},
+			{"nobody holds it", nil, nil, notAtAll, me},
+			{"nobody holds it, and it has other keys", map[string]string{"place": place}, map[string]string{"place": place}, notAtAll, me},
+			{"the store is old, and " + other + " has taken it meanwhile", nil, map[string]string{"holder": other}, notAtAll, other},
+			{other + " takes it just before the write", nil, nil, byUpdate, other},
+			{other + " takes it just before the write, by your Take", nil, nil, byTake, other},
+			{other + " holds it", map[string]string{"holder": other}, map[string]string{"holder": other}, notAtAll, other},
+			{"you hold it", map[string]string{"holder": me}, map[string]string{"holder": me}, notAtAll, me},
 		} {
 			t.Doing("Take is called, and %s", c.what)
 			stored := testkit.Must(configMaps.Create(t.Context(), &corev1.ConfigMap{
@@ -80,8 +83,15 @@ var grader = grade.Exercise[answer]{
 			if !maps.Equal(c.stored, c.current) {
 				update(c.current)
 			}
-			if c.justBefore {
+			switch c.justBefore {
+			case byUpdate:
 				beforeWrite = func() { update(map[string]string{"holder": other}) }
+			case byTake: // another process of the same program
+				beforeWrite = func() {
+					if err := take(t.Context(), configMaps, stored.DeepCopy(), other); err != nil {
+						t.Reject("nobody holds it: Take returns nil", fmt.Sprintf("it returns: %v", err), "ConfigMapInterface.Update")
+					}
+				}
 			}
 			unchanged := t.Unchanged(stored)
 			uid := stored.UID
@@ -138,6 +148,15 @@ var grader = grade.Exercise[answer]{
 		calls.EndContext(t)
 	},
 }
+
+// by is how another program takes the machine.
+type by int
+
+const (
+	notAtAll by = iota
+	byUpdate
+	byTake
+)
 
 func TestExercise(t *testing.T) { grader.Test(t) }
 

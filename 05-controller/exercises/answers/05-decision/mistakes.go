@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/util/retry"
 )
@@ -72,7 +73,9 @@ func ChangesTheStore(ctx context.Context, configMaps typedcorev1.ConfigMapInterf
 }
 
 // CopiesTheObjectAndNotItsData copies the struct, whose map is the store's.
-func CopiesTheObjectAndNotItsData(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, stored *corev1.ConfigMap, me string) error {
+func CopiesTheObjectAndNotItsData(
+	ctx context.Context, configMaps typedcorev1.ConfigMapInterface, stored *corev1.ConfigMap, me string,
+) error {
 	if done, err := decide(stored, me); done {
 		return err
 	}
@@ -97,6 +100,21 @@ func ReadsDecidesAndPatches(ctx context.Context, configMaps typedcorev1.ConfigMa
 		return err
 	}
 	return PatchesWithoutAVersion(ctx, configMaps, configMap, me)
+}
+
+// TrustsTheFieldManager applies without Force. The server refuses to change what another field manager has set; but another
+// process of this program has the same one.
+func TrustsTheFieldManager(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, stored *corev1.ConfigMap, me string) error {
+	configMap, err := configMaps.Get(ctx, stored.Name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	if done, err := decide(configMap, me); done {
+		return err
+	}
+	mine := corev1ac.ConfigMap(stored.Name, stored.Namespace).WithData(map[string]string{"holder": me})
+	_, err = configMaps.Apply(ctx, mine, metav1.ApplyOptions{FieldManager: "machines"})
+	return err
 }
 
 // ReturnsConflictsOnly takes any other error for nil.
