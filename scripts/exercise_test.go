@@ -1,6 +1,7 @@
 package scripts_test
 
 import (
+	"cmp"
 	"bytes"
 	"fmt"
 	"os"
@@ -319,7 +320,7 @@ func Double(n int) (sum int) {
 	return sum
 }
 `)
-	if _, err := exec.LookPath("gcc"); err == nil || os.Getenv("CI") != "" {
+	if _, err := exec.LookPath(cmp.Or(os.Getenv("CC"), "gcc")); err == nil || os.Getenv("CI") != "" {
 		got := makeIn(t, root, "exercise", "1.1")
 		contains(t, got, 0, "not solved 1.1", "seen      a data race (exercise.go:8)")
 		if strings.Contains(got.stderr, "There is no C compiler") {
