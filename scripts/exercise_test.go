@@ -1,8 +1,8 @@
 package scripts_test
 
 import (
-	"cmp"
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
