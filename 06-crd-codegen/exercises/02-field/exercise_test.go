@@ -20,8 +20,10 @@ import (
 	exercise "example.com/client-go-workbook/06-crd-codegen/exercises/02-field"
 	answers "example.com/client-go-workbook/06-crd-codegen/exercises/answers/02-field"
 	"example.com/client-go-workbook/06-crd-codegen/exercises/answers/02-field/mistakes/allowsazonetwice"
+	"example.com/client-go-workbook/06-crd-codegen/exercises/answers/02-field/mistakes/hasapatternwithoutanchors"
 	"example.com/client-go-workbook/06-crd-codegen/exercises/answers/02-field/mistakes/hasnojsontag"
 	"example.com/client-go-workbook/06-crd-codegen/exercises/answers/02-field/mistakes/putsablankaftertheplussign"
+	"example.com/client-go-workbook/06-crd-codegen/exercises/answers/02-field/mistakes/requiresazone"
 	"example.com/client-go-workbook/06-crd-codegen/exercises/answers/02-field/mistakes/requiresthefields"
 	"example.com/client-go-workbook/06-crd-codegen/exercises/answers/02-field/others/declaresitsrules"
 	"example.com/client-go-workbook/internal/exercise/grade"
@@ -38,6 +40,8 @@ var grader = grade.Exercise[any]{
 		{Name: "puts a blank after the plus sign", Answer: putsablankaftertheplussign.Cache{}, Says: "a spec with [port:1023] is rejected"},
 		{Name: "has no json tag", Answer: hasnojsontag.Cache{}, Says: "without JSON tag"},
 		{Name: "allows a zone twice", Answer: allowsazonetwice.Cache{}, Says: "zones:[a-"},
+		{Name: "has a pattern without anchors", Answer: hasapatternwithoutanchors.Cache{}, Says: "a spec with [eviction:LRU"},
+		{Name: "requires a zone", Answer: requiresazone.Cache{}, Says: "a spec with [zones:[]] is accepted"},
 	},
 	Timeout: 2 * time.Minute, // go compiles controller-gen before its first run
 	Grade:   gradeField,
@@ -53,9 +57,9 @@ func TestGrader(t *testing.T) {
 	grader.TestGrader(t)
 }
 
-func gradeField(t *grade.T, cache any) {
+func gradeField(t *grade.T, typed any) {
 	t.Doing("controller-gen to print the CRD")
-	generate := exec.CommandContext(t.Context(), "go", "tool", "controller-gen", "crd", "paths="+reflect.TypeOf(cache).PkgPath(),
+	generate := exec.CommandContext(t.Context(), "go", "tool", "controller-gen", "crd", "paths="+reflect.TypeOf(typed).PkgPath(),
 		"output:stdout")
 	var stderr bytes.Buffer
 	generate.Stderr = &stderr
@@ -88,16 +92,31 @@ func gradeField(t *grade.T, cache any) {
 		{map[string]any{"port": port, "eviction": "LFU", "zones": []any{zone, "b", "c"}}, true},
 		{map[string]any{"port": 1024, "eviction": "LRU", "zones": []any{zone}}, true},
 		{map[string]any{"port": 65535, "eviction": "Random"}, true},
+		{map[string]any{"zones": []any{}}, true},
 		{map[string]any{"port": 1023}, false},
+		{map[string]any{"port": 0}, false},
 		{map[string]any{"port": 65536}, false},
 		{map[string]any{"port": fmt.Sprint(port)}, false},
+		{map[string]any{"port": float64(port) + 0.5}, false},
 		{map[string]any{"eviction": "lru"}, false},
 		{map[string]any{"eviction": ""}, false},
+		{map[string]any{"eviction": "FIFO"}, false},
+		{map[string]any{"eviction": "None"}, false},
+		{map[string]any{"eviction": "LRU" + zone}, false},
+		{map[string]any{"eviction": zone + "Random"}, false},
+		{map[string]any{"zones": zone}, false},
+		{map[string]any{"zones": []any{1}}, false},
 		{map[string]any{"zones": []any{zone, zone}}, false},
+		{map[string]any{"zones": []any{zone, "b", zone}}, false},
 		{map[string]any{"zones": []any{zone, "b", "c", "d"}}, false},
+		{map[string]any{"megabytes": nil}, false}, // it is still required
+		{map[string]any{"megabytes": 0}, false},
+		{map[string]any{"megabytes": "64"}, false},
 	} {
 		sent := fmt.Sprintf("a spec with %s", strings.TrimPrefix(fmt.Sprint(test.spec), "map"))
-		test.spec["megabytes"] = 64
+		if _, set := test.spec["megabytes"]; !set {
+			test.spec["megabytes"] = 64
+		}
 		created, err := caches.Create(t.Context(), object(t, test.spec), metav1.CreateOptions{DryRun: []string{"All"}})
 		switch {
 		case err != nil && !apierrors.IsInvalid(err):
@@ -115,7 +134,20 @@ func gradeField(t *grade.T, cache any) {
 			if spec != want {
 				t.Reject("the server stores "+want, spec, "the names in the json tags, and the default")
 			}
+			if err := json.Unmarshal([]byte(text(t, created.Object)), reflect.New(reflect.TypeOf(typed)).Interface()); err != nil {
+				t.Reject("your Go type can hold "+spec, err.Error(), "the Go type of that field")
+			}
 		}
+	}
+
+	cache := object(t, map[string]any{"megabytes": 64, "port": port, "eviction": "LFU", "zones": []any{zone}})
+	cache, err = caches.Create(t.Context(), cache, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache.Object["spec"] = map[string]any{"megabytes": int64(32), "port": int64(65535), "eviction": "LRU", "zones": []any{"b", zone}}
+	if _, err := caches.Update(t.Context(), cache, metav1.UpdateOptions{}); err != nil {
+		t.Reject("each field can be changed", strings.ReplaceAll(err.Error(), "\n", ""), "the markers with oldSelf")
 	}
 }
 
