@@ -5,7 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -117,7 +117,7 @@ func ListsAllAfter410(ctx context.Context, pods typedcorev1.PodInterface, pageSi
 	if err != nil {
 		return nil, err
 	}
-	err = meta.EachListItem(list, func(object runtime.Object) error {
+	err = apimeta.EachListItem(list, func(object runtime.Object) error {
 		names = append(names, object.(*corev1.Pod).Name)
 		return nil
 	})
