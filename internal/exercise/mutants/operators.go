@@ -183,9 +183,10 @@ func (w *walk) statements(n ast.Node) {
 			w.remove(n)
 		}
 	case *ast.DeferStmt:
-		if _, name := w.callee(n.Call); !strings.HasPrefix(name, "cancel") && name != "Close" && name != "Stop" { // seen by vet, or by nobody
-			w.remove(n)
+		if _, name := w.callee(n.Call); strings.HasPrefix(name, "cancel") || name == "Close" || name == "Stop" {
+			return // vet sees it, or nobody
 		}
+		w.remove(n)
 	case *ast.GoStmt:
 		w.add(n, n.Pos(), n.Call.Pos(), "")
 	}
