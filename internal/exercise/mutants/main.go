@@ -34,8 +34,8 @@ func main() {
 	flags.IntVar(&o.parallel, "parallel", 3*runtime.NumCPU(), "how many mutants of an exercise run at once")
 	flags.StringVar(&o.operator, "only", "", "mutants whose name contains this")
 	flags.StringVar(&o.since, "since", "", "exercises that have changed since this commit")
-	least := flags.Float64("least", 100, "exit code 1 if fewer percent of the mutants are rejected, or accepted with a reason: graders give\n"+
-		"answers random objects, so not every run sees the same")
+	// Graders give answers random objects, so not every run sees the same.
+	least := flags.Float64("least", 100, "exit code 1 if fewer percent of the mutants are rejected, or accepted with a reason")
 	_ = flags.Parse(os.Args[1:])
 	all, err := run(ctx, o, flags.Args())
 	switch {
