@@ -32,8 +32,8 @@ func TestAnEndWithoutVerdictHasItsCause(t *testing.T) {
 		on + "panic: cache *v1.Pod modified\n\ngoroutine 7 [running]:\n":                            "an object in the store was changed",
 		on + "panic: no pods\n\ngoroutine 7 [running]:\n\t/wb/exercises/01-x/exercise.go:12 +0x1\n": "panic: no pods (exercise.go:12)",
 		race: "a data race (exercise.go:12) (exercise.go:20)",
-		on + "panic: of the grader\n\ngoroutine 7 [running]:\n":                                                      "not graded: panic: of the grader",
-		on + "panic: nil\n\ngoroutine 7 [running]:\n\tk8s.io/client-go@v0.37.2/tools/watch/retrywatcher.go:1 +0x1\n": // not of the grader
+		on + "panic: of the grader\n\ngoroutine 7 [running]:\n": "not graded: panic: of the grader",
+		on + "panic: nil\n\ngoroutine 7 [running]:\n\tk8s.io/client-go@v0.37.2/tools/watch/retrywatcher.go:1 +0x1\n":// not of the grader
 		"panic: nil, in client-go",
 	} {
 		if got := withoutVerdict(stderr, "exit status 3", true, "an answer", 0).String(); !strings.Contains(got, want) {
