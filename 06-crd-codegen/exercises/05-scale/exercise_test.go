@@ -39,6 +39,7 @@ var grader = grade.Exercise[answer]{
 		{Name: "writes a selector in JSON", Answer: answers.WritesASelectorInJSON, Says: "is a label selector"},
 		{Name: "keeps the order of the map", Answer: answers.KeepsTheOrderOfTheMap, Says: "the same labels always give the same text"},
 		{Name: "has no path to the selector", Answer: answers.HasNoPathToTheSelector, Says: "the selector of scale is empty"},
+		{Name: "asks for the keys only", Answer: answers.AsksForTheKeysOnly, Says: "another value"},
 	},
 	Grade: gradeScale,
 }
@@ -129,6 +130,11 @@ func selects(t *grade.T, scale *unstructured.Unstructured, podLabels map[string]
 			t.Reject(fmt.Sprintf("%q selects pods with all of %v", text, podLabels),
 				"it also selects pods that have one of the two labels only",
 				"which labels are in the text?")
+		}
+		part[name] = "another-value"
+		if selector.Matches(labels.Set(part)) {
+			t.Reject(fmt.Sprintf("%q selects pods with all of %v", text, podLabels),
+				"it also selects pods that have another value of "+name, "which values are in the text?")
 		}
 	}
 }

@@ -2,6 +2,8 @@ package exercise
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -17,6 +19,11 @@ var TakesOneLabelOnly = Answer{SpecReplicasPath, StatusReplicasPath, LabelSelect
 		return name + "=" + value
 	}
 	return ""
+}}
+
+// AsksForTheKeysOnly has a selector that does not ask for the values.
+var AsksForTheKeysOnly = Answer{SpecReplicasPath, StatusReplicasPath, LabelSelectorPath, func(labels map[string]string) string {
+	return strings.Join(slices.Sorted(maps.Keys(labels)), ",")
 }}
 
 // WritesASelectorInJSON writes the labels as JSON.
