@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -109,6 +110,7 @@ func (r *replacer) Read(p []byte) (int, error) {
 }
 
 // remove removes the CRDs of a group, and all that are older than an hour. A finalizer of an object would keep its CRD, too.
+// What another process has removed meanwhile is no error.
 func remove(ctx context.Context, config *rest.Config, own string) error {
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
@@ -129,6 +131,9 @@ func remove(ctx context.Context, config *rest.Config, own string) error {
 		version, _ := versions[0].(map[string]any)["name"].(string)
 		objects := client.Resource(schema.GroupVersionResource{Group: crdGroup, Version: version, Resource: plural})
 		list, err := objects.List(ctx, metav1.ListOptions{})
+		if apierrors.IsNotFound(err) {
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -138,11 +143,12 @@ func remove(ctx context.Context, config *rest.Config, own string) error {
 			}
 			_, err := objects.Namespace(object.GetNamespace()).Patch(ctx, object.GetName(), types.MergePatchType,
 				[]byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
-			if err != nil {
+			if err != nil && !apierrors.IsNotFound(err) {
 				return err
 			}
 		}
-		if err := client.Resource(definitions).Delete(ctx, crd.GetName(), metav1.DeleteOptions{}); err != nil {
+		err = client.Resource(definitions).Delete(ctx, crd.GetName(), metav1.DeleteOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
 			return err
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -31,7 +30,6 @@ func main() {
 	flags.BoolVar(&o.list, "list", false, "print the mutants, and run none")
 	flags.BoolVar(&o.race, "race", false, "compile with the race detector")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "print why each mutant was rejected, too")
-	flags.IntVar(&o.parallel, "parallel", 3*runtime.NumCPU(), "how many mutants of an exercise run at once")
 	flags.StringVar(&o.operator, "only", "", "mutants whose name contains this")
 	flags.StringVar(&o.since, "since", "", "exercises that have changed since this commit")
 	// Graders give answers random objects, so not every run sees the same.
@@ -49,7 +47,6 @@ func main() {
 
 type options struct {
 	list, race, verbose bool
-	parallel            int
 	operator            string
 	since               string
 }

@@ -498,7 +498,7 @@ func (w *walk) waits(n ast.Node) {
 		switch {
 		case name == "Go" && len(n.Args) == 1:
 			if _, statement := w.parent().(*ast.ExprStmt); statement {
-				w.change(n, "go "+goCall(w, n.Args[0]))
+				w.change(n, "go "+w.text(n.Args[0])+"()")
 			}
 		case name == "Wait" && len(n.Args) == 0:
 			if _, statement := w.parent().(*ast.ExprStmt); statement {
@@ -509,9 +509,6 @@ func (w *walk) waits(n ast.Node) {
 		}
 	}
 }
-
-// goCall calls a function that WaitGroup.Go or errgroup.Go gets, without its result.
-func goCall(w *walk, f ast.Expr) string { return w.text(f) + "()" }
 
 // writes sends another request.
 func (w *walk) writes(n ast.Node) {

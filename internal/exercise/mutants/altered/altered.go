@@ -17,7 +17,7 @@ func Ended(ctx context.Context) context.Context {
 }
 
 // Sleep sleeps in place of a wait, and says that all is well.
-func Sleep(...any) bool {
+func Sleep() bool {
 	time.Sleep(5 * time.Second)
 	return true
 }
