@@ -732,6 +732,14 @@ func (c *cluster) predicts(t *testing.T, p manifest.Prediction) {
 	}
 }
 
+func TestMutantsAreListed(t *testing.T) {
+	t.Parallel()
+	got := run(t, []string{"CLUSTER_DIR=" + os.Getenv("CLUSTER_DIR")}, "make", "-C", "..", "mutants", "1.1", "ARGS=--list")
+	if got.code != 0 || !strings.Contains(got.stdout, "PodNames: err → nil\n") {
+		t.Errorf("exit code %d:\n%s%s", got.code, got.stdout, got.stderr)
+	}
+}
+
 // The workbook's README shows an exercise that nobody has begun. The numbers in its output are others each time.
 func TestOutputOfTheExerciseInTheREADME(t *testing.T) {
 	t.Parallel()

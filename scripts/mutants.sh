@@ -9,5 +9,4 @@ export CLUSTER_DIR=$state KUBE_CACHE_MUTATION_DETECTOR=true REQUIRE_CLUSTER=1
 cd "$root"
 # Compiled as the chapters' programs are, so that client-go is compiled once.
 export GOFLAGS=$build_flags CGO_ENABLED=0
-program=$(built mutants internal/exercise/mutants/*.go)
-exec "$program" "$@"
+exec go run ./internal/exercise/mutants "$@"
