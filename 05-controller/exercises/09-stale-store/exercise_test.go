@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -42,6 +43,7 @@ var grader = grade.Exercise[answer]{
 		{Name: "takes any Secret for its own", Answer: answers.TakesAnySecretForItsOwn, Says: "is on the server: an error"},
 		{Name: "takes what the store has", Answer: answers.TakesWhatTheStoreHas, Says: "is in the store: an error, or a new Secret"},
 		{Name: "deletes the old one", Answer: answers.DeletesTheOldOne, Says: "it sends DELETE secrets/"},
+		{Name: "asks the server's cache", Answer: answers.AsksTheServersCache, Says: "it has 2"},
 		{Name: "ignores the error of List", Answer: answers.IgnoresTheErrorOfList,
 			Says: "500 InternalError: EnsureSecret returns an error"},
 	},
@@ -49,8 +51,8 @@ var grader = grade.Exercise[answer]{
 		config := testcluster.Config(t)
 		namespace := testcluster.Namespace(t, config)
 		core := typedcorev1.NewForConfigOrDie(config)
-		recorded, requests := grade.Failing(config, 0, "")
 		g := &world{T: t, configMaps: core.ConfigMaps(namespace), secrets: core.Secrets(namespace)}
+		recorded, requests := grade.Failing(g.withStaleCache(config), 0, "")
 		learners := typedcorev1.NewForConfigOrDie(recorded).Secrets(namespace)
 		store := newStore()
 		ensure := func(when string, configMap *corev1.ConfigMap) (sent []grade.Request, err error) {
@@ -153,6 +155,22 @@ type world struct {
 	*grade.T
 	configMaps typedcorev1.ConfigMapInterface
 	secrets    typedcorev1.SecretInterface
+}
+
+// withStaleCache returns a configuration for a server whose watch cache has no Secret yet. It answers by this cache where the
+// client says that any version will do.
+func (g *world) withStaleCache(config *rest.Config) *rest.Config {
+	empty := testkit.Must(g.secrets.List(g.Context(), metav1.ListOptions{}))(g)
+	return testkit.Intercept(config, func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
+		query := request.URL.Query()
+		if request.Method == http.MethodGet && query.Get("resourceVersion") == "0" {
+			request = request.Clone(request.Context())
+			query.Set("resourceVersion", empty.ResourceVersion)
+			query.Set("resourceVersionMatch", string(metav1.ResourceVersionMatchExact))
+			request.URL.RawQuery = query.Encode()
+		}
+		return next.RoundTrip(request)
+	})
 }
 
 // newCase makes a case in which a request fails: the store is empty at first, and has what there is at the next call.

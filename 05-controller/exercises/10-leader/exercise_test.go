@@ -31,6 +31,7 @@ var grader = grade.Exercise[answer]{
 		{Name: "lets the Lease run out", Answer: answers.LetsTheLeaseRunOut, Says: "works while"},
 		{Name: "releases what it has lost", Answer: answers.ReleasesWhatItHasLost, Says: "released while"},
 		{Name: "releases without asking", Answer: answers.ReleasesWithoutAsking, Says: "carl releases it, and anna holds it"},
+		{Name: "releases what another one holds", Answer: answers.ReleasesWhatAnotherHolds, Says: "ben releases it, and zoe holds it"},
 		{Name: "releases with an ended context", Answer: answers.ReleasesWithAnEndedContext, Says: "soon after the first has ended"},
 		{Name: "waits for an answer for ever", Answer: answers.WaitsForAnAnswerForEver, Says: "and the server answers nothing"},
 		{Name: "sleeps in place of waiting", Answer: answers.SleepsInPlaceOfWaiting, Says: "a request still runs"},
@@ -85,6 +86,7 @@ var grader = grade.Exercise[answer]{
 			last := start(t, l, lead, "dora", time.Second)
 			await(t, l, second.asked, 15*time.Second, "the context of work ends when the Lease cannot be renewed",
 				"the context that OnStartedLeading gets")
+			l.pass("zoe") // who ends at once
 			await(t, l, second.returned, time.Minute, "Lead returns when the Lease is lost", "LeaderElector.Run")
 			second.check(t, true)
 			await(t, l, last.works, time.Minute, "another process leads after the Lease has run out", "LeaseDuration")
@@ -260,6 +262,16 @@ func (l *lease) breakRenewals(name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.broken = name
+}
+
+// pass gives the Lease to another process.
+func (l *lease) pass(name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	record := *l.record
+	record.HolderIdentity = name
+	l.record = &record
+	l.version++
 }
 
 // trouble is what the server does with requests: words for a verdict.

@@ -1,12 +1,14 @@
 package docs
 
 import (
+	"flag"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -46,6 +48,46 @@ func TestWrongGoCodeIsFound(t *testing.T) {
 		for _, b := range blocks(text) {
 			if err := b.check(folder); (err == nil) != ok {
 				t.Errorf("%s\n%v", text, err)
+			}
+		}
+	}
+}
+
+// lineLink is a link to the line of a declaration: [text](FILE#LINE "NAME").
+var lineLink = regexp.MustCompile(`\]\(([^)#\s]+\.go)#L(\d+) "([^"]+)"\)`)
+
+var update = flag.Bool("update", false, "correct the lines in links to declarations")
+
+func TestLinksLeadToDeclarations(t *testing.T) {
+	for path, text := range readmes(t) {
+		corrected := lineLink.ReplaceAllStringFunc(text, func(link string) string {
+			found := lineLink.FindStringSubmatch(link)
+			file := filepath.Join(filepath.Dir(path), found[1])
+			source, err := os.ReadFile(file)
+			if err != nil {
+				t.Errorf("%s: %v", path, err)
+				return link
+			}
+			line, err := lineOf(file, source, found[3])
+			if err != nil {
+				t.Errorf("%s: %v", path, err)
+				return link
+			}
+			return fmt.Sprintf(`](%s#L%d "%s")`, found[1], line, found[3])
+		})
+		switch {
+		case corrected == text:
+		case *update:
+			if err := os.WriteFile(path, []byte(corrected), 0o644); err != nil {
+				t.Error(err)
+			}
+		default:
+			t.Errorf("%s: links lead to other lines than those of their declarations: "+
+				"go test ./internal/test/docs -run TestLinksLeadToDeclarations -update corrects them", path)
+		}
+		for _, link := range regexp.MustCompile(`\]\([^)]*#L[^)]*\)`).FindAllString(text, -1) {
+			if !lineLink.MatchString(link) {
+				t.Errorf("%s: %s names no declaration: write FILE#LINE \"NAME\"", path, link)
 			}
 		}
 	}
@@ -130,29 +172,45 @@ func missing(text, block []string, anything string) int {
 
 // declarationOf returns the lines of a declaration, with its comment.
 func declarationOf(path string, source []byte, name string) ([]string, error) {
-	files := token.NewFileSet()
-	file, err := parser.ParseFile(files, path, source, parser.ParseComments)
+	files, declaration, err := find(path, source, name)
 	if err != nil {
 		return nil, err
 	}
-	for _, declaration := range file.Decls {
-		if !slices.Contains(namesOf(declaration), name) {
-			continue
+	start := declaration.Pos()
+	switch d := declaration.(type) {
+	case *ast.FuncDecl:
+		if d.Doc != nil {
+			start = d.Doc.Pos()
 		}
-		start := declaration.Pos()
-		switch d := declaration.(type) {
-		case *ast.FuncDecl:
-			if d.Doc != nil {
-				start = d.Doc.Pos()
-			}
-		case *ast.GenDecl:
-			if d.Doc != nil {
-				start = d.Doc.Pos()
-			}
+	case *ast.GenDecl:
+		if d.Doc != nil {
+			start = d.Doc.Pos()
 		}
-		return strings.Split(string(source[files.Position(start).Offset:files.Position(declaration.End()).Offset]), "\n"), nil
 	}
-	return nil, fmt.Errorf("%s declares no %s", path, name)
+	return strings.Split(string(source[files.Position(start).Offset:files.Position(declaration.End()).Offset]), "\n"), nil
+}
+
+// lineOf returns the line in which a declaration begins, below its comment.
+func lineOf(path string, source []byte, name string) (int, error) {
+	files, declaration, err := find(path, source, name)
+	if err != nil {
+		return 0, err
+	}
+	return files.Position(declaration.Pos()).Line, nil
+}
+
+func find(path string, source []byte, name string) (*token.FileSet, ast.Decl, error) {
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, path, source, parser.ParseComments)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, declaration := range file.Decls {
+		if slices.Contains(namesOf(declaration), name) {
+			return files, declaration, nil
+		}
+	}
+	return nil, nil, fmt.Errorf("%s declares no %s", path, name)
 }
 
 func namesOf(declaration ast.Decl) (names []string) {

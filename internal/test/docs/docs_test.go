@@ -56,7 +56,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	all := readmes(t)
 	maps.Copy(all, pages(t))
 	for page, text := range all {
-		for _, l := range link.FindAllStringSubmatch(text, -1) {
+		for _, l := range link.FindAllStringSubmatch(lineLink.ReplaceAllString(text, "]($1)"), -1) {
 			file, anchor := l[1], strings.TrimPrefix(l[2], "#")
 			if strings.Contains(file, "://") {
 				continue

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -104,7 +106,7 @@ func (p *player) runTerminal(b block, level int) error {
 func (p *player) runStep(b block, s step, level int) (err error) {
 	term := p.terminals[b.terminal]
 	switch {
-	case term == nil && (s.command == "" || s.command == "^C"):
+	case term == nil && (s.command == "" || s.command == "^C" || s.command == "^Z"):
 		return fmt.Errorf("nothing runs in terminal %s: let a command come first, under this heading or one above it", b.terminal)
 	case s.command == "":
 		return p.expect(term, s, b.unordered, false, p.limits.output)
@@ -119,6 +121,25 @@ func (p *player) runStep(b block, s step, level int) (err error) {
 			return err
 		}
 		return term.err
+	case s.command == "^Z":
+		if err := term.signal(syscall.SIGSTOP); err != nil {
+			return err
+		}
+		return p.expect(term, s, b.unordered, false, 0)
+	case term != nil && s.command == "fg":
+		if err := term.signal(syscall.SIGCONT); err != nil {
+			return err
+		}
+		return p.expect(term, s, b.unordered, false, p.limits.output)
+	case term != nil && s.command == "echo $?":
+		if !until(p.limits.output, term.hasEnded) {
+			return errors.New("the command before it still runs in this terminal")
+		}
+		if got := strconv.Itoa(term.cmd.ProcessState.ExitCode()); !slices.Equal(s.want, []string{got}) {
+			return p.differ(s, "it prints something else", []string{got})
+		}
+		term.err = nil
+		return nil
 	case term != nil:
 		if !until(p.limits.start, term.hasEnded) {
 			return errors.New("the command before it still runs in this terminal: let ^C come first")

@@ -31,7 +31,7 @@ type block struct {
 // step is a command and what it prints.
 type step struct {
 	line    int    // counted from 1, as editors do
-	command string // empty: the terminal's command, which still runs, prints more; ^C: it is interrupted
+	command string // empty: the terminal's command, which still runs, prints more; ^C: it is interrupted; ^Z: paused, until fg
 	want    []string
 	from    int // want's first line, counted from 0
 }
@@ -54,8 +54,8 @@ func parse(text string) ([]section, error) {
 			inside, b = false, nil
 		case b != nil:
 			b.add(i, line)
-			if command := b.steps[len(b.steps)-1].command; b.terminal == "" && (command == "" || command == "^C") {
-				return nil, fmt.Errorf("%d: only a terminal has output without a command, or ^C: number the block", i+1)
+			if command := b.steps[len(b.steps)-1].command; b.terminal == "" && (command == "" || command == "^C" || command == "^Z") {
+				return nil, fmt.Errorf("%d: only a terminal has output without a command, ^C or ^Z: number the block", i+1)
 			}
 		case inside:
 		case h != nil:
@@ -105,7 +105,7 @@ func (b *block) add(i int, line string) {
 	case last != nil && strings.HasSuffix(last.command, `\`):
 		last.command += "\n" + line
 		last.from = i + 1
-	case isCommand, line == "^C":
+	case isCommand, line == "^C", line == "^Z":
 		b.steps = append(b.steps, step{line: i + 1, command: command, from: i + 1})
 	case last == nil:
 		b.steps = append(b.steps, step{line: i + 1, want: []string{line}, from: i})

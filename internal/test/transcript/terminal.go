@@ -126,6 +126,14 @@ func (term *terminal) interrupt() error {
 	return nil
 }
 
+// signal sends a signal to the command and all that it has started.
+func (term *terminal) signal(s syscall.Signal) error {
+	if term.hasEnded() {
+		return fmt.Errorf("the command has ended before it (%s)", term.status())
+	}
+	return syscall.Kill(-term.cmd.Process.Pid, s)
+}
+
 // isLeft says whether any process is left of the command and those that it started.
 func (term *terminal) isLeft() bool { return syscall.Kill(-term.cmd.Process.Pid, 0) == nil }
 

@@ -9,8 +9,9 @@
 //
 // A block "```console 1" is terminal 1. Its command runs on while other blocks follow; a later "```console 1" without
 // a command shows what it prints next. A line ^C interrupts it: it then prints what follows and ends with exit code 0.
-// A command that is followed by another in the same terminal must end by itself. What still runs at the next heading
-// of the same or a higher level is interrupted, and must end.
+// ^Z pauses it, and "$ fg" lets it go on. A command that is followed by another in the same terminal must end by itself,
+// with exit code 0, or with the one that "$ echo $?" shows. What still runs at the next heading of the same or a higher
+// level is interrupted, and must end.
 //
 // Every heading is a subtest. "..." stands for any number of lines, also none. "```console unordered" and
 // "```console 1 unordered" compare lines in any order. [mask] says what is not compared, because it changes from run

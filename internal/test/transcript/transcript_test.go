@@ -173,6 +173,20 @@ func TestReadmes(t *testing.T) {
 			want:   "README.md:2: it leaves processes behind",
 			limits: shortEnd,
 		},
+		"a program that is paused": {
+			readme: "```console 1\n$ echo one; sleep 0.2; echo two\none\n^Z\n```\n```console 1\ntwo\n```",
+			want:   "README.md:7: it does not print all of it (still running",
+			limits: shortOutput,
+		},
+		"a program that continues": {
+			readme: "```console 1\n$ echo one; sleep 0.2; echo two; exit 3\none\n^Z\n```\n" +
+				"```console\n$ sleep 0.4\n```\n```console 1\n$ fg\ntwo\n$ echo $?\n3\n```",
+		},
+		"another exit code": {readme: "```console 1\n$ exit 3\n$ echo $?\n0\n```", want: "README.md:3: it prints something else"},
+		"a pause after the end": {
+			readme: "```console 1\n$ echo one\none\n```\n```console\n$ sleep 0.2\n```\n```console 1\n^Z\n```",
+			want:   "README.md:9: the command has ended before it (exit status 0)",
+		},
 		"a command while another runs": {
 			readme: "```console 1\n$ sleep 60\n$ echo one\none\n```",
 			want:   "README.md:3: the command before it still runs",

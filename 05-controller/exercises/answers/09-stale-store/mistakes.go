@@ -153,3 +153,27 @@ func AppliesAgain(
 	_, err := secrets.Apply(ctx, secret, metav1.ApplyOptions{FieldManager: "workbook", Force: true})
 	return err
 }
+
+// AsksTheServersCache is AsksTheServer with resourceVersion 0, which means: any version that the server has at hand.
+func AsksTheServersCache(
+	ctx context.Context, lister corelisters.SecretLister, secrets typedcorev1.SecretInterface, configMap *corev1.ConfigMap,
+) error {
+	stored, err := lister.Secrets(configMap.Namespace).List(labels.Everything())
+	if err != nil {
+		return err
+	}
+	current, err := secrets.List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	if err != nil {
+		return err
+	}
+	for _, secret := range current.Items {
+		stored = append(stored, &secret)
+	}
+	if slices.ContainsFunc(stored, func(secret *corev1.Secret) bool { return metav1.IsControlledBy(secret, configMap) }) {
+		return nil
+	}
+	secret := newSecret(configMap)
+	secret.GenerateName = configMap.Name + "-"
+	_, err = secrets.Create(ctx, secret, metav1.CreateOptions{})
+	return err
+}

@@ -92,6 +92,21 @@ func ReleasesWithoutAsking(ctx context.Context, lock resourcelock.Interface, wor
 	})
 }
 
+// ReleasesWhatAnotherHolds asks who holds the Lease when ctx has ended, but not when it has lost the Lease.
+func ReleasesWhatAnotherHolds(ctx context.Context, lock resourcelock.Interface, work func(ctx context.Context)) error {
+	err := Lead(ctx, lock, work)
+	if err == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if record, _, getErr := lock.Get(ctx); getErr == nil {
+		record.HolderIdentity = ""
+		_ = lock.Update(ctx, *record)
+	}
+	return err
+}
+
 // ReleasesWithAnEndedContext releases with ctx, with which no request is sent any more.
 func ReleasesWithAnEndedContext(ctx context.Context, lock resourcelock.Interface, work func(ctx context.Context)) error {
 	return leadAndThen(ctx, lock, false, work, (*sync.WaitGroup).Wait, func() { releaseWith(ctx, lock) })
