@@ -31,7 +31,7 @@ var grader = grade.Exercise[answer]{
 		{Name: "lets the Lease run out", Answer: answers.LetsTheLeaseRunOut, Says: "works while"},
 		{Name: "releases what it has lost", Answer: answers.ReleasesWhatItHasLost, Says: "released while"},
 		{Name: "releases without asking", Answer: answers.ReleasesWithoutAsking, Says: "carl releases it, and anna holds it"},
-		{Name: "releases what another one holds", Answer: answers.ReleasesWhatAnotherHolds, Says: "ben releases it, and zoe holds it"},
+		{Name: "releases what another holds", Answer: answers.ReleasesWhatAnotherHolds, Says: "ben releases it, and zoe holds it"},
 		{Name: "releases with an ended context", Answer: answers.ReleasesWithAnEndedContext, Says: "soon after the first has ended"},
 		{Name: "waits for an answer for ever", Answer: answers.WaitsForAnAnswerForEver, Says: "and the server answers nothing"},
 		{Name: "sleeps in place of waiting", Answer: answers.SleepsInPlaceOfWaiting, Says: "a request still runs"},
