@@ -3,6 +3,7 @@ package exercise_test
 import (
 	"context"
 	"net/http"
+	"strconv"
 	"testing"
 	"time"
 
@@ -60,8 +61,10 @@ func gradeEvents(t *grade.T, listAndWatch answer, quiet time.Duration) {
 	// Between the list's last page and the watch, one pod changes, one comes, one goes.
 	gap := false
 	run.Requested = func(request *http.Request) {
+		query := request.URL.Query()
+		limit, _ := strconv.Atoi(query.Get("limit")) // 0: there is none
 		// A list in pages is complete after the last one.
-		if query := request.URL.Query(); !gap && query.Get("watch") == "" && (query.Get("limit") == "" || len(run.Requests("list")) == 2) {
+		if !gap && query.Get("watch") == "" && (limit == 0 || limit*len(run.Requests("list")) >= len(listed)) {
 			gap = true
 			run.Update(run.Changed(names[1]))
 			run.Create(follow.Pod(names[3]))
@@ -76,7 +79,8 @@ func gradeEvents(t *grade.T, listAndWatch answer, quiet time.Duration) {
 	run.AwaitWatch("what ends your function, though the server has not ended the watch")
 	run.Create(follow.Pod(names[4]))
 	run.Delete(follow.Pod(names[3]))
-	run.Await(look, "ADDED "+names[4], "DELETED "+names[3])
+	run.Create(follow.Pod(names[0])) // a pod of the list, which was deleted, comes again
+	run.Await(look, "ADDED "+names[4], "DELETED "+names[3], "ADDED "+names[0])
 	run.CloseWatches()
 	run.AwaitReturn("return when the server has ended the watch", "what a loop over a channel does when it is closed")
 }

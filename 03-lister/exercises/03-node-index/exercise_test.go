@@ -76,6 +76,10 @@ func gradeNodeIndex(t *grade.T, a answer) {
 	}
 	store.want[node] = store.want[node][1:]
 	store.check(a, " after pod "+gone+" was deleted", "does PodsOn ask the store each time?")
+	elsewhere := store.nodes[(slices.Index(store.nodes, node)+1)%len(store.nodes)]
+	store.put(gone, elsewhere)
+	store.want[elsewhere] = append(store.want[elsewhere], gone)
+	store.check(a, " after pod "+gone+" was created again on "+elsewhere, "does your index function read the pod each time?")
 	unchanged()
 
 	other := newCluster(t, count/10)

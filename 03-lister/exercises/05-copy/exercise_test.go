@@ -44,18 +44,19 @@ func gradePrepare(t *grade.T, prepare answer) {
 	store := podstore.New()
 	lister := corelisters.NewPodLister(store)
 	number := t.Rand.IntN(1000)
+	image := fmt.Sprintf("nginx:2.%d", number)
 	for _, stored := range []*corev1.Pod{
 		newPod(t, "shop", "web", map[string]string{"app": fmt.Sprintf("web-%d", number)}),
 		newPod(t, "bank", "web", map[string]string{"app": fmt.Sprintf("bank-%d", number)}),
 		newPod(t, "shop", "bare", nil),
 		newPod(t, "shop", "again", map[string]string{"app": "web", "reviewed": "false"}),
+		newPod(t, "shop", "web", map[string]string{"app": "changed since the first call"}),
 	} {
 		if err := store.Add(stored); err != nil {
 			t.Fatal(err)
 		}
 		was := stored.DeepCopy()
 		key := stored.Namespace + "/" + stored.Name
-		image := fmt.Sprintf("nginx:2.%d", t.Rand.IntN(1000))
 		got, err := prepare(lister, stored.Namespace, stored.Name, image)
 		if err != nil || got == nil {
 			t.Reject(fmt.Sprintf("pod %s with image %s", key, image), fmt.Sprintf("pod %v, error: %v", got, err), "your Prepare")
@@ -94,7 +95,7 @@ func gradePrepare(t *grade.T, prepare answer) {
 func newPod(t *grade.T, namespace, name string, labels map[string]string) *corev1.Pod {
 	number := t.Rand.IntN(1000)
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: labels}}
-	pod.ResourceVersion, pod.UID = fmt.Sprint(number+1), types.UID(fmt.Sprintf("uid-%d", number))
+	pod.ResourceVersion, pod.UID = fmt.Sprint(number+1), types.UID("uid-"+namespace+"-"+name)
 	pod.Annotations = map[string]string{"team": fmt.Sprintf("team-%d", number)}
 	pod.Spec.NodeName = fmt.Sprintf("node-%d", number)
 	main := corev1.Container{Name: "main", Image: fmt.Sprintf("nginx:1.%d", number), Command: []string{"nginx"}}

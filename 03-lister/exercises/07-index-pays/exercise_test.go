@@ -70,6 +70,7 @@ func gradeFind(t *grade.T, a answer) {
 		c.check(a, similar, "", "the value in the index: can it mean two pairs?")
 	}
 	c.check(a, crowd, "", "Sort in Go's package slices, if you do not use IndexKeys")
+	c.check(a, pair{"empty", ""}, "", "a label can be there and be empty")
 	for _, missing := range []pair{{"", "web"}, {crowd.node, ""}, {"no-such-node", "web"}} {
 		c.check(a, missing, "", "which pods have no value in the index?")
 	}
@@ -158,6 +159,12 @@ func newCluster(t *grade.T, nodes int) *cluster {
 	c.put("shop/no-node", pair{"", "web"})
 	c.put("shop/no-label", pair{crowd.node, ""})
 	c.want[pair{"", "web"}], c.want[pair{crowd.node, ""}] = nil, nil
+	empty := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "empty-label", Labels: map[string]string{"app": ""}}}
+	empty.Spec.NodeName = "empty"
+	if err := c.Add(empty); err != nil {
+		t.Fatal(err)
+	}
+	c.want[pair{"empty", ""}] = []string{"shop/empty-label"}
 	return c
 }
 
