@@ -48,6 +48,7 @@ func gradeListAndWatch(t *grade.T, listAndWatch answer) {
 // gradeEvents lets nothing happen for a time when the watch has begun.
 func gradeEvents(t *grade.T, listAndWatch answer, quiet time.Duration) {
 	run := follow.New(t)
+	run.MaxLimit = 2
 	names := run.Names(5)
 	var listed []string
 	for _, name := range names[:3] {

@@ -139,6 +139,18 @@ func gradeStatus(t *grade.T, writeStatus answer) {
 			fmt.Sprintf("availableReplicas is %d, error %v", after.Status.AvailableReplicas, err), "when does nothing differ?")
 	}
 
+	// Another part of the controller writes a condition. The sync does not know that.
+	fresh := after.DeepCopy()
+	fresh.Status.Conditions = append(fresh.Status.Conditions,
+		metav1.Condition{Type: "Backup", Status: metav1.ConditionTrue, Reason: "Done", LastTransitionTime: metav1.Now()})
+	fresh = testkit.Must(databases.UpdateStatus(t.Context(), fresh, metav1.UpdateOptions{}))(t)
+	available++
+	t.Doing("WriteStatus to return, after somebody else has written a condition")
+	if now, _ := call(after); len(now.Status.Conditions) != len(fresh.Status.Conditions) {
+		t.Reject("a condition that somebody else has written since stays", "it is gone",
+			"of which version is the status that you write? Two are possible, and an error")
+	}
+
 	// The user deletes it, and creates another one of that name. The sync does not know that, either.
 	if err := databases.Delete(t.Context(), stored.Name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)

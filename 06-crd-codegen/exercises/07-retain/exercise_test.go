@@ -3,7 +3,9 @@ package exercise_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -143,6 +145,36 @@ func gradeRetain(t *grade.T, release answer) {
 	}
 	calls.FailEachRequest(t)
 	calls.EndContext(t)
+	g.addsAnOwner(release)
+}
+
+// addsAnOwner lets somebody else add an owner to a child just before the answer writes it.
+func (g *world) addsAnOwner(release answer) {
+	d := g.create("shared")
+	child := g.child("s-shared", d)
+	g.delete(d.Name)
+	team := testkit.Must(typedcorev1.NewForConfigOrDie(g.config).ConfigMaps(g.namespace).Create(g.Context(),
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "another-team"}}, metav1.CreateOptions{}))(g)
+	added := false
+	config := testkit.Intercept(g.config, func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if !added && request.Method != http.MethodGet && strings.HasSuffix(request.URL.Path, "/secrets/"+child.Name) {
+			added = true
+			child.OwnerReferences = append(child.OwnerReferences, metav1.OwnerReference{
+				APIVersion: "v1", Kind: "ConfigMap", Name: team.Name, UID: team.UID})
+			testkit.Must(g.secrets.Update(request.Context(), child, metav1.UpdateOptions{}))(g)
+		}
+		return next.RoundTrip(request)
+	})
+	for range 3 { // an error is allowed: the key comes back
+		if g.release(g.Context(), config, release, d.Name) == nil {
+			break
+		}
+	}
+	now := testkit.Must(g.secrets.Get(g.Context(), child.Name, metav1.GetOptions{}))(g)
+	if !slices.ContainsFunc(now.OwnerReferences, func(owner metav1.OwnerReference) bool { return owner.UID == team.UID }) {
+		g.Reject("an owner that somebody else adds to a Secret between your List and your write stays", "it is gone",
+			"how does the server know which version of the Secret you have read?")
+	}
 }
 
 // newCase makes a DatabaseManager with two children for a call of Release in which a request fails.

@@ -28,13 +28,15 @@ var grader = grade.Exercise[answer]{
 	Learner: answer{NewDeployment: exercise.NewDeployment, NewService: exercise.NewService},
 	Accepted: []answer{
 		{NewDeployment: answers.NewDeployment, NewService: answers.NewService},
-		answers.SelectsByTheName,
+		answers.SelectsByAllLabels,
 	},
 	Rejected: []grade.Rejected[answer]{
 		{Name: "leaves the Service as it was", Answer: answers.LeavesTheServiceAsItWas, Says: "the selector of Service"},
 		{Name: "sets a label of the pods only", Answer: answers.SetsALabelOfThePodsOnly, Says: "the selector of Deployment"},
 		{Name: "sets a label of the selector only", Answer: answers.SetsALabelOfTheSelectorOnly, Says: "does not match template"},
 		{Name: "adds the same label to all", Answer: answers.AddsTheSameLabelToAll, Says: "also selects"},
+		{Name: "selects by the name", Answer: answers.SelectsByTheName, Says: "also selects"},
+		{Name: "selects by a part of the UID", Answer: answers.SelectsByAPartOfTheUID, Says: "also selects"},
 		{Name: "replaces the label app", Answer: answers.ReplacesTheLabelApp, Says: "apart from the new label"},
 	},
 	Grade: gradeSelectors,
@@ -57,9 +59,11 @@ func gradeSelectors(t *grade.T, a answer) {
 	deployments := typedappsv1.NewForConfigOrDie(config).Deployments(namespace)
 	var children []child
 	pods := 0
-	for i, name := range []string{"orders", "users", "more-users"} {
+	// The second orders is created when the first one is deleted, and its pods are still there. UIDs begin alike by chance.
+	alike := uuid.NewUUID()[:8]
+	for i, name := range []string{"orders", "users", "more-users", "orders"} {
 		d := &dbv1alpha1.DatabaseManager{
-			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace, UID: uuid.NewUUID()},
+			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace, UID: alike + uuid.NewUUID()[8:]},
 			Spec: dbv1alpha1.DatabaseManagerSpec{
 				Dbtype: dbv1alpha1.MySQL, DeploymentName: fmt.Sprintf("db%d-%d", i, t.Rand.IntN(1000)), Replicas: new(2 - t.Rand.Int32N(2)),
 			},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -28,6 +29,8 @@ type Run struct {
 	*fakeserver.Server
 	// Requested is called after the answer to a request has arrived, before the learner's code gets it.
 	Requested func(request *http.Request)
+	// MaxLimit is how many objects a page of a list has at most: a server may send fewer than the limit. 0: as many as the limit.
+	MaxLimit int
 	// Deliver changes the body of each answer of the server.
 	Deliver func(request *http.Request, body io.ReadCloser) io.ReadCloser
 	// Check is called while an Await waits. It can reject the answer.
@@ -107,6 +110,12 @@ func (r *Run) send(request *http.Request, next http.RoundTripper) (*http.Respons
 	r.mu.Unlock()
 	if refusal != nil {
 		return r.refuse(request, refusal)
+	}
+	if query := request.URL.Query(); verb == "list" && query.Has("limit") && r.MaxLimit > 0 {
+		limit, _ := strconv.Atoi(query.Get("limit"))
+		query.Set("limit", strconv.Itoa(min(limit, r.MaxLimit)))
+		request = request.Clone(request.Context())
+		request.URL.RawQuery = query.Encode()
 	}
 	response, err := next.RoundTrip(request)
 	if err == nil && response.StatusCode == http.StatusOK && r.Deliver != nil {

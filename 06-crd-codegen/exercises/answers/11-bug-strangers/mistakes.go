@@ -16,6 +16,20 @@ func managed(d *database) map[string]string {
 	return map[string]string{"app": string(d.Spec.Dbtype), "managed-by": "database-manager"}
 }
 
+// SelectsByTheName also selects what an object of the same name has left behind.
+var SelectsByTheName = with(nameOf, nameOf)
+
+func nameOf(d *database) map[string]string {
+	return map[string]string{"app": string(d.Spec.Dbtype), "instance": d.Name}
+}
+
+// SelectsByAPartOfTheUID takes eight characters for enough.
+var SelectsByAPartOfTheUID = with(partOf, partOf)
+
+func partOf(d *database) map[string]string {
+	return map[string]string{"app": string(d.Spec.Dbtype), "instance": string(d.UID[:8])}
+}
+
 // ReplacesTheLabelApp takes a label away that others select by.
 var ReplacesTheLabelApp = with(selectorOf, selectorOf)
 

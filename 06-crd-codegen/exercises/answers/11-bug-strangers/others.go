@@ -15,11 +15,11 @@ type Answer struct {
 	NewService    func(d *database) *corev1.Service
 }
 
-// SelectsByTheName selects by all labels. The name is enough as long as no two objects have it at once.
-var SelectsByTheName = with(nameOf, nameOf)
+// SelectsByAllLabels selects by each label that the pods have.
+var SelectsByAllLabels = with(uidOf, uidOf)
 
-func nameOf(d *database) map[string]string {
-	return map[string]string{"app": string(d.Spec.Dbtype), "instance": d.Name}
+func uidOf(d *database) map[string]string {
+	return map[string]string{"app": string(d.Spec.Dbtype), "instance": string(d.UID)}
 }
 
 // with returns the solution with other labels and selectors.
