@@ -52,6 +52,13 @@ func samples(t *testing.T, c *cluster) {
 	if got, want := pods(), "nginx Running "; !strings.Contains(got, want) {
 		t.Errorf("after deleting one: %q, want %q in it", got, want)
 	}
+	c.run(t, "./kubectl", "scale", "deployment", "test-1", "-n", "test", "--replicas=2")
+	c.run(t, "./kubectl", "delete", "pod", "nginx-1", "-n", "nginx")
+	c.run(t, "./apply-samples.sh", "--if-missing")
+	if got := c.run(t, "./kubectl", "get", "deployment", "test-1", "-n", "test", "-o", "jsonpath={.spec.replicas}"); got != "2" {
+		t.Errorf("a sample of chapter 1 was missing: one of chapter 2 has %s replicas again, want 2", got)
+	}
+	c.run(t, "./kubectl", "scale", "deployment", "test-1", "-n", "test", "--replicas=1")
 	if got := c.run(t, "./apply-samples.sh", "--if-missing"); got != "" {
 		t.Errorf("with nothing missing it said %q", got)
 	}

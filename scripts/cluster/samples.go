@@ -20,7 +20,7 @@ import (
 
 // samples puts the sample objects on the cluster and waits until their pods are ready: all of them, or those that
 // chapter N needs, which are its own and the earlier chapters'. Changed ones are applied again; with --if-missing only
-// where one is missing, which is a quick question. With --pods, it also scales chapter 3's crowd.
+// the files of which an object is missing, so what a reader has changed stays. With --pods, it also scales chapter 3's crowd.
 //
 // It says which objects it has created or changed. A sample that cannot run, for want of its image say, is not waited
 // for long: it is named, with the reason that its pod gives.
@@ -91,7 +91,7 @@ func (c *cluster) samples(ctx context.Context, arguments []string) error {
 // apply applies the manifests, with ifMissing only where an object is missing, and waits until their pods are ready.
 func (c *cluster) apply(ctx context.Context, files []string, ifMissing bool) error {
 	if ifMissing {
-		if _, err := c.runKubectl(ctx, append([]string{"get"}, files...)...); err == nil {
+		if files = c.missing(ctx, files); len(files) == 0 {
 			return nil
 		}
 	}
@@ -101,6 +101,19 @@ func (c *cluster) apply(ctx context.Context, files []string, ifMissing bool) err
 	}
 	say("Samples: %s.", summary(string(output)))
 	return c.waitForSamples(ctx, files)
+}
+
+// missing returns those of the files of which an object is missing. If none is, one question is enough.
+func (c *cluster) missing(ctx context.Context, files []string) (missing []string) {
+	if _, err := c.runKubectl(ctx, append([]string{"get"}, files...)...); err == nil {
+		return nil
+	}
+	for file := range slices.Chunk(files, 2) { // -f and a name
+		if _, err := c.runKubectl(ctx, append([]string{"get"}, file...)...); err != nil {
+			missing = append(missing, file...)
+		}
+	}
+	return missing
 }
 
 // summary returns in one line what kubectl apply prints in one line for each object, such as "pod/nginx-1 created". The

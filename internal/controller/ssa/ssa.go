@@ -151,15 +151,19 @@ func Apply[O Object, A Configuration[A]](
 	return apply(existing)
 }
 
-// lacksElement reports whether a list of objects in desired's spec has fewer elements in owned.
-func lacksElement(owned, desired any) bool { return lacks(specOf(owned), specOf(desired)) }
+// lacksElement reports whether a list of objects in desired's spec has fewer elements in owned. Where nothing of the spec is
+// owned, the object is new to the manager, and an apply comes first.
+func lacksElement(owned, desired any) bool {
+	spec := specOf(owned)
+	return spec != nil && lacks(spec, specOf(desired))
+}
 
 func lacks(owned, desired any) bool {
 	switch desired := desired.(type) {
 	case map[string]any:
-		owned, ok := owned.(map[string]any)
+		owned, _ := owned.(map[string]any) // none: the elements below it are missing
 		for key, value := range desired {
-			if ok && lacks(owned[key], value) {
+			if lacks(owned[key], value) {
 				return true
 			}
 		}

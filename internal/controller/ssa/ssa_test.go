@@ -42,6 +42,9 @@ func TestOwnedFieldsLackAnElementOfAList(t *testing.T) {
 		"an element more":                 {deployment(mysql, withPort), deployment(mysql), false},
 		"no container":                    {deployment(), deployment(mysql), true},
 		"no port":                         {deployment(mysql), deployment(withPort), true},
+		"no pod spec, because its only container was renamed": {
+			appsv1ac.Deployment("example", "").WithSpec(appsv1ac.DeploymentSpec().WithReplicas(0)), deployment(mysql), true,
+		},
 		"no spec, because it has none":    {corev1ac.Secret("example", ""), corev1ac.Secret("example", ""), false},
 		"no spec: nothing is owned of it": {appsv1ac.Deployment("example", ""), deployment(mysql), false},
 	} {
