@@ -91,7 +91,7 @@ func (c *cluster) samples(ctx context.Context, arguments []string) error {
 // apply applies the manifests, with ifMissing only where an object is missing, and waits until their pods are ready.
 func (c *cluster) apply(ctx context.Context, files []string, ifMissing bool) error {
 	if ifMissing {
-		if files = c.missing(ctx, files); len(files) == 0 {
+		if files = c.incomplete(ctx, files); len(files) == 0 {
 			return nil
 		}
 	}
@@ -103,17 +103,17 @@ func (c *cluster) apply(ctx context.Context, files []string, ifMissing bool) err
 	return c.waitForSamples(ctx, files)
 }
 
-// missing returns those of the files of which an object is missing. If none is, one question is enough.
-func (c *cluster) missing(ctx context.Context, files []string) (missing []string) {
+// incomplete returns those of the files of which an object is missing. If none is, one question is enough.
+func (c *cluster) incomplete(ctx context.Context, files []string) (found []string) {
 	if _, err := c.runKubectl(ctx, append([]string{"get"}, files...)...); err == nil {
 		return nil
 	}
 	for file := range slices.Chunk(files, 2) { // -f and a name
 		if _, err := c.runKubectl(ctx, append([]string{"get"}, file...)...); err != nil {
-			missing = append(missing, file...)
+			found = append(found, file...)
 		}
 	}
-	return missing
+	return found
 }
 
 // summary returns in one line what kubectl apply prints in one line for each object, such as "pod/nginx-1 created". The
