@@ -43,7 +43,8 @@ type Program struct {
 	slow     time.Duration // see --slow-watch
 }
 
-// New returns the program of a chapter, for example "01-listwatch".
+// New returns the program of a chapter, for example "01-listwatch". Its Flags are there already: --kubeconfig, --context and what
+// else package connect adds, --duration, --timestamps, --wire, --slow-watch, -v, and those of netfault.Cutter.
 func New(name string) *Program {
 	p := &Program{Flags: pflag.NewFlagSet(name, pflag.ContinueOnError)}
 	p.Out = NewPrinter(&p.Stdout)

@@ -131,7 +131,7 @@ func (p *player) runStep(b block, s step, level int) (err error) {
 			return err
 		}
 		return p.expect(term, s, b.unordered, false, p.limits.output)
-	case term != nil && s.command == "echo $?":
+	case term != nil && strings.HasPrefix(s.command, "echo $?"):
 		if !until(p.limits.output, term.hasEnded) {
 			return errors.New("the command before it still runs in this terminal")
 		}
