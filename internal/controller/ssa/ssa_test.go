@@ -36,12 +36,12 @@ func TestOwnedFieldsLackAnElementOfAList(t *testing.T) {
 		owned, desired any
 		want           bool
 	}{
-		"the same":                        {deployment(mysql), deployment(mysql), false},
-		"another value of a field":        {deployment(other), deployment(mysql), false},
-		"a field less":                    {deployment(corev1ac.Container().WithName("mysql")), deployment(mysql), false},
-		"an element more":                 {deployment(mysql, withPort), deployment(mysql), false},
-		"no container":                    {deployment(), deployment(mysql), true},
-		"no port":                         {deployment(mysql), deployment(withPort), true},
+		"the same":                 {deployment(mysql), deployment(mysql), false},
+		"another value of a field": {deployment(other), deployment(mysql), false},
+		"a field less":             {deployment(corev1ac.Container().WithName("mysql")), deployment(mysql), false},
+		"an element more":          {deployment(mysql, withPort), deployment(mysql), false},
+		"no container":             {deployment(), deployment(mysql), true},
+		"no port":                  {deployment(mysql), deployment(withPort), true},
 		"no pod spec, because its only container was renamed": {
 			appsv1ac.Deployment("example", "").WithSpec(appsv1ac.DeploymentSpec().WithReplicas(0)), deployment(mysql), true,
 		},
