@@ -86,7 +86,7 @@ func gradeNodeIndex(t *grade.T, a answer) {
 	if err := add(a, other.Store); err != nil {
 		t.Reject("another store gets the index, too", err.Error(), "what your AddIndex keeps from its first call")
 	}
-	const look = "which store do AddIndex and PodsOn use? It is their first argument"
+	const look = "which store do AddIndex and PodsOn use? It is their first argument, and nothing is kept from another"
 	other.check(a, " of another store", look)
 	store.check(a, " after another store has got an index", look)
 

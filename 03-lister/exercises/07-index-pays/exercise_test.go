@@ -104,7 +104,7 @@ func gradeFind(t *grade.T, a answer) {
 	if err := a.AddIndex(second.Store); err != nil {
 		t.Reject("AddIndex adds an index to another store, too", err.Error(), "what your AddIndex keeps from its first call")
 	}
-	const argument = "which store do AddIndex and Find use? It is their first argument"
+	const argument = "which store do AddIndex and Find use? It is their first argument, and nothing is kept from another"
 	second.check(a, second.pairs[0], " of another store", argument)
 	c.check(a, c.pairs[0], " after another store has got an index", argument)
 

@@ -156,7 +156,7 @@ func gradeAdopt(t *grade.T, adopt answer) {
 		}
 		return next.RoundTrip(r)
 	})
-	rejects("the user removes the annotation before the write", "how does the server know which version of the Secret you have read?", d,
+	rejects("the user removes the annotation before the write", "how does the server know which version of the Secret you have read? what do you check again after a conflict?", d,
 		race)
 	recorded = config
 

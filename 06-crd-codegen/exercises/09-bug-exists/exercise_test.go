@@ -70,7 +70,7 @@ func gradeSync(t *grade.T, sync answer) {
 				t.Reject("Sync returns no error, "+when, err.Error(), "which request fails, and for which object?")
 			case *deployment.Spec.Replicas != *d.Spec.Replicas:
 				t.Reject(fmt.Sprintf("Deployment %s has %d replicas, %s", deployment.Name, *d.Spec.Replicas, when),
-					fmt.Sprint(*deployment.Spec.Replicas), "what does Sync compare?")
+					fmt.Sprint(*deployment.Spec.Replicas), "what does Sync compare, and what becomes of the error of its write?")
 			case describe(deployment) != wanted(d):
 				t.Reject("apart from its name, Deployment "+deployment.Name+" is as before: "+wanted(d), describe(deployment),
 					"only one thing in newDeployment is wrong")

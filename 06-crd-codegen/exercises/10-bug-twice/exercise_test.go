@@ -127,7 +127,7 @@ func gradeRun(t *grade.T, run answer, existing int) {
 	stop()
 	if !slices.Equal(created, []string{last.Name}) {
 		t.Reject(fmt.Sprintf("create is called for %s, which changes when its Deployment is gone", last.Name),
-			fmt.Sprintf("it is called for %q", created), "UpdateFunc")
+			fmt.Sprintf("it is called for %q", created), "UpdateFunc, and what your code remembers")
 	}
 }
 
