@@ -734,6 +734,7 @@ func (c *cluster) predicts(t *testing.T, p manifest.Prediction) {
 
 func TestMutantsAreListed(t *testing.T) {
 	t.Parallel()
+	testcluster.Config(t) // or make mutants would make a cluster
 	got := run(t, []string{"CLUSTER_DIR=" + os.Getenv("CLUSTER_DIR")}, "make", "-C", "..", "mutants", "1.1", "ARGS=--list")
 	if got.code != 0 || !strings.Contains(got.stdout, "PodNames: err → nil\n") {
 		t.Errorf("exit code %d:\n%s%s", got.code, got.stdout, got.stderr)

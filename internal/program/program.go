@@ -43,8 +43,8 @@ type Program struct {
 	slow     time.Duration // see --slow-watch
 }
 
-// New returns the program of a chapter, for example "01-listwatch". Its Flags are there already: --kubeconfig, --context and what
-// else package connect adds, --duration, --timestamps, --wire, --slow-watch, -v, and those of netfault.Cutter.
+// New returns the program of a chapter, for example "01-listwatch". Flags has already what each chapter's --help lists, such
+// as --wire and --slow-watch: to add one of them again is a panic.
 func New(name string) *Program {
 	p := &Program{Flags: pflag.NewFlagSet(name, pflag.ContinueOnError)}
 	p.Out = NewPrinter(&p.Stdout)

@@ -156,8 +156,8 @@ func gradeAdopt(t *grade.T, adopt answer) {
 		}
 		return next.RoundTrip(r)
 	})
-	rejects("the user removes the annotation before the write", "how does the server know which version of the Secret you have read? what do you check again after a conflict?", d,
-		race)
+	rejects("the user removes the annotation before the write",
+		"how does the server know which version of the Secret you have read? what do you check again after a conflict?", d, race)
 	recorded = config
 
 	look = "the store can be behind: the server knows"

@@ -58,6 +58,7 @@ var lineLink = regexp.MustCompile(`\]\(([^)#\s]+\.go)#L(\d+) "([^"]+)"\)`)
 
 var update = flag.Bool("update", false, "correct the lines in links to declarations")
 
+// A file of a chapter is named with a link to the line of a declaration in it.
 func TestLinksLeadToDeclarations(t *testing.T) {
 	for path, text := range readmes(t) {
 		corrected := lineLink.ReplaceAllStringFunc(text, func(link string) string {
@@ -88,6 +89,11 @@ func TestLinksLeadToDeclarations(t *testing.T) {
 		for _, link := range regexp.MustCompile(`\]\([^)]*#L[^)]*\)`).FindAllString(text, -1) {
 			if !lineLink.MatchString(link) {
 				t.Errorf("%s: %s names no declaration: write FILE#LINE \"NAME\"", path, link)
+			}
+		}
+		for _, name := range regexp.MustCompile("[^[]`([a-z_/]+\\.go)`").FindAllStringSubmatch(text, -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(path), name[1])); err == nil {
+				t.Errorf("%s: `%s` leads nowhere: write [`%s`](%s#L1 \"NAME\")", path, name[1], name[1], name[1])
 			}
 		}
 	}

@@ -158,22 +158,12 @@ func AppliesAgain(
 func AsksTheServersCache(
 	ctx context.Context, lister corelisters.SecretLister, secrets typedcorev1.SecretInterface, configMap *corev1.ConfigMap,
 ) error {
-	stored, err := lister.Secrets(configMap.Namespace).List(labels.Everything())
-	if err != nil {
-		return err
-	}
-	current, err := secrets.List(ctx, metav1.ListOptions{ResourceVersion: "0"})
-	if err != nil {
-		return err
-	}
-	for _, secret := range current.Items {
-		stored = append(stored, &secret)
-	}
-	if slices.ContainsFunc(stored, func(secret *corev1.Secret) bool { return metav1.IsControlledBy(secret, configMap) }) {
-		return nil
-	}
-	secret := newSecret(configMap)
-	secret.GenerateName = configMap.Name + "-"
-	_, err = secrets.Create(ctx, secret, metav1.CreateOptions{})
-	return err
+	return AsksTheServer(ctx, lister, fromTheCache{secrets}, configMap)
+}
+
+type fromTheCache struct{ typedcorev1.SecretInterface }
+
+func (c fromTheCache) List(ctx context.Context, options metav1.ListOptions) (*corev1.SecretList, error) {
+	options.ResourceVersion = "0"
+	return c.SecretInterface.List(ctx, options)
 }

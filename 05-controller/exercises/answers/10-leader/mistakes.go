@@ -82,29 +82,26 @@ func ReleasesWhatItHasLost(ctx context.Context, lock resourcelock.Interface, wor
 
 // ReleasesWithoutAsking releases also if another process holds the Lease.
 func ReleasesWithoutAsking(ctx context.Context, lock resourcelock.Interface, work func(ctx context.Context)) error {
-	return leadAndThen(ctx, lock, false, work, (*sync.WaitGroup).Wait, func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		defer cancel()
-		if record, _, err := lock.Get(ctx); err == nil {
-			record.HolderIdentity = ""
-			_ = lock.Update(ctx, *record)
-		}
-	})
+	return leadAndThen(ctx, lock, false, work, (*sync.WaitGroup).Wait, func() { releaseWhoeverHolds(lock) })
 }
 
 // ReleasesWhatAnotherHolds asks who holds the Lease when ctx has ended, but not when it has lost the Lease.
 func ReleasesWhatAnotherHolds(ctx context.Context, lock resourcelock.Interface, work func(ctx context.Context)) error {
 	err := Lead(ctx, lock, work)
-	if err == nil {
-		return nil
+	if err != nil {
+		releaseWhoeverHolds(lock)
 	}
+	return err
+}
+
+// releaseWhoeverHolds is release without the question who holds the Lease.
+func releaseWhoeverHolds(lock resourcelock.Interface) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	if record, _, getErr := lock.Get(ctx); getErr == nil {
+	if record, _, err := lock.Get(ctx); err == nil {
 		record.HolderIdentity = ""
 		_ = lock.Update(ctx, *record)
 	}
-	return err
 }
 
 // ReleasesWithAnEndedContext releases with ctx, with which no request is sent any more.
