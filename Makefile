@@ -19,7 +19,7 @@ ifneq (,$(filter $(with_chapter) $(with_exercise),$(firstword $(MAKECMDGOALS))))
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help chapter diff samples exercise hint solution reset progress watch cluster cluster-down cluster-status image deploy undeploy doctor test test-kind mutants bench soak lint codegen verify-codegen
+.PHONY: help chapter diff samples exercise hint solution reset progress watch cluster cluster-down cluster-status image deploy undeploy doctor test test-kind conformance mutants bench soak lint codegen verify-codegen
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1 /p' Makefile | while read -r name text; do printf '  %-15s %s\n' "$$name" "$$text"; done
@@ -78,6 +78,9 @@ test: ## run all tests but those that need kind, on the local cluster, or some: 
 
 test-kind: ## run all tests on a kind cluster, or some: make test-kind ARGS="./06-crd-codegen -run Kind"
 	@scripts/test.sh kind $(ARGS)
+
+conformance: ## find out what a controller promises and breaks: make conformance CONTROLLER="./my-controller" ONLY=crash SEED=2
+	@scripts/conformance.sh $(ARGS)
 
 mutants: ## change the right answers in many small ways, and list the changes that a grader does not see: make mutants 5.4
 	@scripts/mutants.sh $(ARGS) $(if $(N),'$(N)')

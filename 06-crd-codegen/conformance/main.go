@@ -1,0 +1,174 @@
+// Command conformance finds out whether a controller of DatabaseManagers keeps its promises. It starts the controller, any program
+// that takes --kubeconfig, as a process behind a proxy (proxy.go), and looks at the cluster and at the requests only.
+//
+// Read in this order: promises.go (the list), state.go (what is compared), promises_*.go (how each is tried), tap.go (which requests
+// are broken), process.go, world.go, report.go. `make conformance` runs it.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/spf13/pflag"
+	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// options is what the flags say.
+type options struct {
+	kubeconfig  string
+	command     []string // the controller's
+	leaderFlags []string // what it takes in addition for an election
+	rbac        string
+	claims      []string
+	only        string
+	seed        uint64
+	sample      int
+	parallel    int
+	rest        time.Duration
+	timeout     time.Duration
+	report      string
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// run tries the promises, and returns the exit code: 0 if all are kept, 1 if not, 2 for wrong usage.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	o, err := parse(args)
+	if errors.Is(err, pflag.ErrHelp) {
+		return 0
+	}
+	var config *rest.Config
+	if err == nil {
+		config, err = clientcmd.BuildConfigFromFlags("", o.kubeconfig)
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, "conformance:", err)
+		return 2
+	}
+	config.QPS = -1 // the server's priority and fairness decides who waits
+	results := tryAll(ctx, o, config, stderr)
+	code := 0
+	for _, r := range results {
+		if r.err != nil {
+			r.print(stdout)
+			code = 1
+		}
+	}
+	printTable(stdout, results)
+	if o.report != "" {
+		if err := writeJUnit(o.report, results); err != nil {
+			fmt.Fprintln(stderr, "conformance: writing the report:", err)
+			return 2
+		}
+	}
+	return code
+}
+
+func parse(args []string) (o options, err error) {
+	flags := pflag.NewFlagSet("conformance", pflag.ContinueOnError)
+	flags.SortFlags = false
+	controller := flags.String("controller", "", "the command that starts the controller; --kubeconfig=FILE is added")
+	leader := flags.String("leader-flags", "--leader-elect", "what is added for an election; {namespace} becomes the namespace")
+	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster")
+	flags.StringVar(&o.rbac, "rbac", "06-crd-codegen/deploy/rbac.yaml", "manifest with the permissions that the controller needs")
+	flags.StringSliceVar(&o.claims, "claims", []string{"all"}, "the promises that the controller makes, or all; -NAME leaves one out")
+	flags.StringVar(&o.only, "only", "", "the one promise to try")
+	flags.Uint64Var(&o.seed, "seed", 1, "decides what is left to chance")
+	flags.IntVar(&o.sample, "sample", 0, "try so many cases of a promise at most, by chance (0: all)")
+	flags.IntVar(&o.parallel, "parallel", 2, "how many promises to try at once")
+	flags.DurationVar(&o.rest, "rest", 20*time.Second, "for how long a controller at rest is watched")
+	flags.DurationVar(&o.timeout, "timeout", 30*time.Second, "how long to wait for each state")
+	flags.StringVar(&o.report, "report", "", "write the results to this file, as JUnit XML")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	o.command, o.leaderFlags = strings.Fields(*controller), strings.Fields(*leader)
+	names := []string{}
+	for _, p := range promises {
+		names = append(names, p.name)
+	}
+	for _, name := range append(slices.Clone(o.claims), o.only) {
+		if name = strings.TrimPrefix(name, "-"); name != "" && name != "all" && !slices.Contains(names, name) {
+			return o, fmt.Errorf("there is no promise %q: name one of %s", name, strings.Join(names, ", "))
+		}
+	}
+	switch {
+	case flags.NArg() > 0:
+		return o, fmt.Errorf("unknown argument %q: see --help", flags.Arg(0))
+	case len(o.command) == 0 || o.kubeconfig == "":
+		return o, errors.New("--controller or --kubeconfig is missing: run make conformance")
+	}
+	return o, nil
+}
+
+// claimed reports whether the controller makes a promise.
+func (o options) claimed(name string) bool {
+	positive := slices.ContainsFunc(o.claims, func(claim string) bool { return !strings.HasPrefix(claim, "-") })
+	return !slices.Contains(o.claims, "-"+name) && (!positive || slices.Contains(o.claims, "all") || slices.Contains(o.claims, name))
+}
+
+// tryAll tries the promises, some at a time.
+func tryAll(ctx context.Context, o options, config *rest.Config, progress io.Writer) []Result {
+	var mu sync.Mutex
+	var group errgroup.Group
+	group.SetLimit(max(1, o.parallel))
+	results := []Result{}
+	for _, p := range promises {
+		if o.only == "" || o.only == p.name {
+			results = append(results, Result{Promise: p})
+		}
+	}
+	for i := range results {
+		r := &results[i]
+		if !o.claimed(r.name) {
+			r.skipped = "--claims leaves it out"
+			continue
+		}
+		group.Go(func() error {
+			start := time.Now()
+			r.try1(ctx, o, config, func(format string, arguments ...any) {
+				mu.Lock()
+				defer mu.Unlock()
+				fmt.Fprintf(progress, "%-10s %5.1fs %s\n", r.name, time.Since(start).Seconds(), fmt.Sprintf(format, arguments...))
+			})
+			r.took = time.Since(start)
+			return nil
+		})
+	}
+	_ = group.Wait() // no function returns an error: they are in the results
+	return results
+}
+
+// try1 tries one promise, in a world of its own.
+func (r *Result) try1(ctx context.Context, o options, config *rest.Config, say func(string, ...any)) {
+	say("%s", r.sentence)
+	w, err := newWorld(ctx, o, config, say)
+	if err == nil {
+		err = r.try(ctx, w)
+	}
+	r.err = err
+	r.writes = w.tap.writes("", time.Time{})
+	r.alone = fmt.Sprintf("make conformance ONLY=%s SEED=%d CONTROLLER=%q", r.name, o.seed, strings.Join(o.command, " "))
+	if len(w.processes) > 0 {
+		r.log = w.processes[len(w.processes)-1].lastLines(5)
+	}
+	if err := w.close(); r.err == nil {
+		r.err = err
+	}
+	say("%s", map[bool]string{true: "kept", false: "BROKEN"}[r.err == nil])
+}

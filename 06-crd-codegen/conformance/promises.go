@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Promise is one thing that a controller promises, and how to find out.
+type Promise struct {
+	name     string
+	sentence string
+	read     string // where
+	try      func(context.Context, *World) error
+}
+
+const readme = "06-crd-codegen/README.md#"
+
+var promises = []Promise{
+	{"life", "The children are as asked for from the first day to the last, and what belongs to others is left alone.",
+		readme + "name-conflict", life},
+	{"status", "Ready is about the current spec, and a failure that stays is told once.",
+		readme + "status-and-conditions", status},
+	{"quiet", "Where nothing differs it writes nothing, and neither does a restart.",
+		readme + "write-only-what-differs", quiet},
+	{"drift", "What others change in its fields, or delete of its children, comes back.",
+		readme + "a-change-that-an-apply-cannot-undo", drift},
+	{"crash", "Killed at any write, before or after it was done, the next start leads to the same end.",
+		"05-controller/README.md#killed", crash},
+	{"ambiguity", "Whatever a write is answered, and whether it was done or not, the end is the same.",
+		readme + "one-sync", ambiguity},
+	{"end", "At SIGTERM it ends within 30 s with exit code 0, and the next start does the rest.",
+		"04-workqueue/README.md#stop-it-in-the-middle", end},
+	{"leaders", "Of two processes only one writes, also when the leader is killed or paused.",
+		"05-controller/README.md#the-leader-is-paused", leaders},
+}
+
+// Failure is a promise that was not kept.
+type Failure struct {
+	Did  string // what the suite did
+	Diff string // what it expected (-), and what it saw (+)
+}
+
+func (f *Failure) Error() string { return f.Did + ":\n" + f.Diff }
+
+// failed returns a Failure if seen is not what was expected, and else nil.
+func failed(did string, expected, seen any) error {
+	if diff := cmp.Diff(expected, seen); diff != "" {
+		return &Failure{did, diff}
+	}
+	return nil
+}
+
+// during says in a failure what was done before.
+func during(did string, err error) error {
+	if f, ok := err.(*Failure); ok {
+		return &Failure{did + "; " + f.Did, f.Diff}
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", did, err)
+	}
+	return nil
+}

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+)
+
+// Proxy is the API server for one controller. It hands all requests on, and what comes back at once, so that watches work: with
+// TLS and HTTP/2 on both sides, in whatever format the two agree on. The requests keep their tokens: the server knows who asks.
+//
+// A controller that watches all namespaces sees only the world's own: the proxy puts the namespace into the request. So the suite
+// leaves alone what else is on the cluster.
+type Proxy struct {
+	who       string
+	namespace string
+	resources map[string]bool // whose requests for all namespaces become requests for one
+	tap       *Tap
+	kill      func()
+	reverse   *httputil.ReverseProxy
+	server    *httptest.Server
+}
+
+// start starts the proxy in front of the server of config. Its address is in p.server.
+func (p *Proxy) start(config *rest.Config) error {
+	config = rest.AnonymousClientConfig(config)
+	config.DisableCompression = true // or the transport would unpack what the controller has asked for packed
+	transport, err := rest.TransportFor(config)
+	if err != nil {
+		return err
+	}
+	target, err := url.Parse(config.Host)
+	if err != nil {
+		return err
+	}
+	quiet := log.New(io.Discard, "", 0) // connections of killed controllers end in the middle
+	p.reverse = &httputil.ReverseProxy{
+		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		Transport:     transport,
+		FlushInterval: -1, // each event of a watch at once
+		ErrorLog:      quiet,
+	}
+	p.server = httptest.NewUnstartedServer(p)
+	p.server.EnableHTTP2 = true
+	p.server.Config.ErrorLog = quiet
+	p.server.StartTLS()
+	return nil
+}
+
+// stop ends the proxy, and all connections that are still open.
+func (p *Proxy) stop() {
+	p.server.CloseClientConnections()
+	p.server.Close()
+}
+
+// ServeHTTP handles one request of the controller.
+func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	request := p.read(r)
+	fault := p.tap.begin(request)
+	answer := &answer{ResponseWriter: w}
+	defer func() { p.tap.end(request, answer.code) }()
+	if fault == nil {
+		p.reverse.ServeHTTP(answer, r)
+		return
+	}
+	if fault.Done {
+		lost := httptest.NewRecorder()
+		p.reverse.ServeHTTP(lost, r)
+		answer.code = lost.Code
+	}
+	if fault.Kill {
+		p.kill()
+	}
+	if fault.Kill || fault.Code == 0 {
+		panic(http.ErrAbortHandler) // net/http closes the stream, and answers nothing
+	}
+	status := metav1.Status{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure,
+		Code: int32(fault.Code), Reason: reasons[fault.Code], Message: "the conformance suite answers in the server's place",
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if fault.Code == http.StatusTooManyRequests {
+		w.Header().Set("Retry-After", "1")
+	}
+	w.WriteHeader(fault.Code)
+	_ = json.NewEncoder(w).Encode(status) // fails only if the controller is gone
+}
+
+var reasons = map[int]metav1.StatusReason{
+	http.StatusConflict:            metav1.StatusReasonConflict,
+	http.StatusTooManyRequests:     metav1.StatusReasonTooManyRequests,
+	http.StatusInternalServerError: metav1.StatusReasonInternalError,
+	http.StatusGatewayTimeout:      metav1.StatusReasonTimeout,
+}
+
+// read says what a request is. Paths are /api/v1/namespaces/NAMESPACE/RESOURCE/NAME/SUBRESOURCE, with /apis/GROUP/VERSION for all
+// groups but the first, and without the namespace for all of them.
+func (p *Proxy) read(r *http.Request) *Request {
+	request := &Request{Who: p.who, Verb: verbs[r.Method]}
+	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
+	prefix := map[string]int{"api": 2, "apis": 3}[parts[0]]
+	if prefix == 0 || len(parts) <= prefix {
+		request.Resource, request.Verb = r.URL.Path, "get" // /version, /apis and the like
+		return request
+	}
+	rest := parts[prefix:]
+	if len(rest) == 1 && p.resources[rest[0]] {
+		r.URL.Path = "/" + strings.Join(append(parts[:prefix:prefix], "namespaces", p.namespace, rest[0]), "/")
+	}
+	if len(rest) > 2 && rest[0] == "namespaces" {
+		rest = rest[2:]
+	}
+	request.Resource = rest[0]
+	switch {
+	case r.URL.Query().Has("watch"):
+		request.Verb = "watch"
+	case r.Method == http.MethodGet && len(rest) == 1:
+		request.Verb = "list"
+	case r.Method == http.MethodPost:
+		request.Name = nameInBody(r)
+	}
+	if len(rest) > 1 {
+		request.Name = rest[1]
+	}
+	if len(rest) > 2 {
+		request.Resource += "/" + rest[2]
+	}
+	return request
+}
+
+var verbs = map[string]string{"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+
+// nameInBody returns the name of an object that is to be created, which is not in the path. The request can still be read.
+func nameInBody(r *http.Request) string {
+	body, err := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	if err != nil {
+		return "" // the server will find out as well
+	}
+	var partial metav1.PartialObjectMetadata
+	if object, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil); err == nil { // JSON or protobuf
+		if metadata, err := apimeta.Accessor(object); err == nil {
+			return metadata.GetName() + metadata.GetGenerateName()
+		}
+	}
+	_ = json.Unmarshal(body, &partial) // of a kind that client-go does not know
+	return partial.Name + partial.GenerateName
+}
+
+// answer is an http.ResponseWriter that keeps the code.
+type answer struct {
+	http.ResponseWriter
+	code int
+}
+
+// WriteHeader keeps the code, and writes it.
+func (a *answer) WriteHeader(code int) {
+	a.code = code
+	a.ResponseWriter.WriteHeader(code)
+}
+
+// Unwrap lets net/http find what the writer beneath can do, such as to flush.
+func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+)
+
+// Result is what came of a promise.
+type Result struct {
+	Promise
+	took    time.Duration
+	skipped string // why; empty if it was tried
+	err     error  // nil if it was kept
+	writes  []Request
+	log     string // the end of what the controller has printed
+	alone   string // the command that tries this promise alone
+}
+
+func (r Result) String() string {
+	switch {
+	case r.skipped != "":
+		return "skipped"
+	case r.err != nil:
+		return "BROKEN"
+	}
+	return "kept"
+}
+
+// printTable prints one line for each promise.
+func printTable(out io.Writer, results []Result) {
+	fmt.Fprintf(out, "\n%-10s %-8s %7s\n", "promise", "result", "seconds")
+	for _, r := range results {
+		fmt.Fprintf(out, "%-10s %-8s %7.1f  %s\n", r.name, r, r.took.Seconds(), r.skipped)
+	}
+}
+
+// maxWrites is how many writes of a failure are shown: the last ones.
+const maxWrites = 30
+
+// print prints all about a promise that was not kept.
+func (r Result) print(out io.Writer) {
+	fmt.Fprintf(out, "\n%s: %s\n", r.name, r.sentence)
+	var failure *Failure
+	if errors.As(r.err, &failure) {
+		fmt.Fprintf(out, "  the suite:\n%s\n  -expected +seen:\n%s\n", indent(failure.Did), indent(failure.Diff))
+	} else {
+		fmt.Fprintf(out, "  it could not be tried to its end:\n%s\n", indent(r.err.Error()))
+	}
+	fmt.Fprintf(out, "  the controller's last writes, in order:\n")
+	for _, w := range r.writes[max(0, len(r.writes)-maxWrites):] {
+		broken := ""
+		if w.Broken != "" {
+			broken = "  <== " + w.Broken
+		}
+		fmt.Fprintf(out, "    process %s %8.3fs %-6s %s %s %d%s\n", w.Who, w.At.Sub(r.writes[0].At).Seconds(), w.Verb, w.Resource, w.Name, w.Code, broken)
+	}
+	fmt.Fprintf(out, "  its last lines:\n%s\n  read:  %s\n  alone: %s\n", indent(r.log), r.read, r.alone)
+}
+
+func indent(text string) string {
+	return "    " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n    ")
+}
+
+// The part of JUnit's XML that CI systems read.
+type (
+	testSuite struct {
+		XMLName  xml.Name   `xml:"testsuite"`
+		Name     string     `xml:"name,attr"`
+		Tests    int        `xml:"tests,attr"`
+		Failures int        `xml:"failures,attr"`
+		Skipped  int        `xml:"skipped,attr"`
+		Cases    []testCase `xml:"testcase"`
+	}
+	testCase struct {
+		Name    string   `xml:"name,attr"`
+		Class   string   `xml:"classname,attr"`
+		Seconds float64  `xml:"time,attr"`
+		Failure *message `xml:"failure"`
+		Skipped *message `xml:"skipped"`
+	}
+	message struct {
+		Message string `xml:"message,attr"`
+		Text    string `xml:",chardata"`
+	}
+)
+
+// writeJUnit writes the results to a file, for CI.
+func writeJUnit(file string, results []Result) error {
+	suite := testSuite{Name: "conformance", Tests: len(results)}
+	for _, r := range results {
+		c := testCase{Name: r.name, Class: "conformance", Seconds: r.took.Seconds()}
+		switch {
+		case r.skipped != "":
+			suite.Skipped++
+			c.Skipped = &message{Message: r.skipped}
+		case r.err != nil:
+			suite.Failures++
+			var text strings.Builder
+			r.print(&text)
+			c.Failure = &message{r.sentence, text.String()}
+		}
+		suite.Cases = append(suite.Cases, c)
+	}
+	text, err := xml.MarshalIndent(suite, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, append([]byte(xml.Header), append(text, '\n')...), 0o644)
+}

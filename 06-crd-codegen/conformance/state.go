@@ -1,0 +1,192 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
+)
+
+// childResources are the resources in which children are looked for.
+var childResources = []schema.GroupVersionResource{
+	{Group: "apps", Version: "v1", Resource: "deployments"},
+	{Version: "v1", Resource: "services"},
+	{Version: "v1", Resource: "secrets"},
+	{Version: "v1", Resource: "persistentvolumeclaims"},
+}
+
+// create creates a DatabaseManager of that name, which is also its Deployment's. It has a volume and no replicas: what matters is
+// what the controller writes, and pods would only take time.
+func (w *World) create(ctx context.Context, name string, change ...func(*dbv1alpha1.DatabaseManagerSpec)) (*dbv1alpha1.DatabaseManager, error) {
+	d := &dbv1alpha1.DatabaseManager{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: dbv1alpha1.DatabaseManagerSpec{
+		Dbtype: dbv1alpha1.MySQL, DeploymentName: name, Replicas: new(int32(0)), StorageSize: new(resource.MustParse("1Gi")),
+	}}
+	for _, change := range change {
+		change(&d.Spec)
+	}
+	return w.databases.Create(ctx, d, metav1.CreateOptions{FieldManager: manager})
+}
+
+// manager is the suite's own name in managedFields.
+const manager = "conformance"
+
+// patch changes a DatabaseManager by a JSON merge patch.
+func (w *World) patch(ctx context.Context, name, patch string) error {
+	_, err := w.databases.Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: manager})
+	return err
+}
+
+// children returns the objects that are named after a DatabaseManager's Deployment, or that have it as an owner.
+func (w *World) children(ctx context.Context, d *dbv1alpha1.DatabaseManager) (children []unstructured.Unstructured, err error) {
+	for _, r := range childResources {
+		list, err := w.dynamic.Resource(r).Namespace(w.namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range list.Items {
+			named := Request{Name: o.GetName()}.about(d.Spec.DeploymentName)
+			owned := slices.ContainsFunc(o.GetOwnerReferences(), func(owner metav1.OwnerReference) bool { return owner.UID == d.UID })
+			if named || owned {
+				children = append(children, o)
+			}
+		}
+	}
+	return children, nil
+}
+
+// normal returns an object as text, without what differs from one run to the next, and without what others answer for. So two runs
+// can be compared, and the server's defaults do not matter: both have them.
+func (w *World) normal(d *dbv1alpha1.DatabaseManager, o *unstructured.Unstructured) string {
+	o = o.DeepCopy()
+	owners := []string{}
+	for _, owner := range o.GetOwnerReferences() {
+		isOurs := map[bool]string{true: "this one", false: "another"}[owner.UID == d.UID]
+		owners = append(owners, fmt.Sprintf("%s %s, %s, controller %t", owner.Kind, owner.Name, isOurs, owner.Controller != nil && *owner.Controller))
+	}
+	data, _, _ := unstructured.NestedMap(o.Object, "data")
+	for key := range data {
+		data[key] = "some"
+	}
+	if data != nil {
+		o.Object["data"] = data
+	}
+	o.Object["metadata"] = map[string]any{"name": o.GetName(), "labels": o.GetLabels(), "owners": owners, "finalizers": o.GetFinalizers()}
+	delete(o.Object, "status")
+	unstructured.RemoveNestedField(o.Object, "spec", "volumeName") // set by whoever binds the claim
+	if ip, _, _ := unstructured.NestedString(o.Object, "spec", "clusterIP"); ip != "None" {
+		unstructured.RemoveNestedField(o.Object, "spec", "clusterIP") // any address
+		unstructured.RemoveNestedField(o.Object, "spec", "clusterIPs")
+	}
+	text, err := yaml.Marshal(o.Object)
+	if err != nil {
+		panic(err) // it comes from JSON
+	}
+	return strings.NewReplacer(string(d.UID), "UID", d.Spec.DeploymentName, "NAME", d.Name, "NAME", w.namespace, "NAMESPACE").Replace(string(text))
+}
+
+// state returns all children of a DatabaseManager as text, and what its status says.
+func (w *World) state(ctx context.Context, d *dbv1alpha1.DatabaseManager) (string, error) {
+	children, err := w.children(ctx, d)
+	texts := []string{fmt.Sprintf("status: %s, %d available\n", told(d), d.Status.AvailableReplicas)}
+	for _, o := range children {
+		texts = append(texts, w.normal(d, &o))
+	}
+	return strings.Join(texts, "---\n"), err
+}
+
+// identities returns what must stay as long as a DatabaseManager lives: its children's UIDs, and the Secret's content.
+func (w *World) identities(ctx context.Context, d *dbv1alpha1.DatabaseManager) (string, error) {
+	children, err := w.children(ctx, d)
+	var all strings.Builder
+	for _, o := range children {
+		fmt.Fprintf(&all, "%s %s uid %s", o.GetKind(), o.GetName(), o.GetUID())
+		if o.GetKind() == "Secret" {
+			fmt.Fprintf(&all, " data %.4x", sha256.Sum256(fmt.Append(nil, o.Object["data"])))
+		}
+		all.WriteString("\n")
+	}
+	return all.String(), err
+}
+
+// told returns in a few words what the status says about the current spec.
+func told(d *dbv1alpha1.DatabaseManager) string {
+	ready := apimeta.FindStatusCondition(d.Status.Conditions, dbv1alpha1.ConditionReady)
+	switch {
+	case ready == nil:
+		return "no condition Ready"
+	case ready.ObservedGeneration != d.Generation:
+		return "Ready of another generation"
+	case ready.Status != metav1.ConditionTrue:
+		return fmt.Sprintf("Ready=%s %s: %s", ready.Status, ready.Reason, ready.Message)
+	case d.Status.ObservedGeneration != d.Generation:
+		return "Ready=True, and observedGeneration of another generation"
+	}
+	return "Ready=True"
+}
+
+// untilReady waits until a DatabaseManager is Ready, for its current spec, and its state is the wanted one, if one is given.
+func (w *World) untilReady(ctx context.Context, name, want string) (d *dbv1alpha1.DatabaseManager, state string, err error) {
+	err = w.await(ctx, name+" to be Ready, with the children that it asks for", func(ctx context.Context) (string, error) {
+		if d, err = w.databases.Get(ctx, name, metav1.GetOptions{}); err != nil {
+			return "", err
+		}
+		if diff := cmp.Diff("Ready=True", told(d)); diff != "" {
+			return diff, nil
+		}
+		if state, err = w.state(ctx, d); err != nil || want == "" {
+			return "", err
+		}
+		return cmp.Diff(want, state), nil
+	})
+	return d, state, err
+}
+
+// await asks until the answer is empty: nothing differs from what is expected. Otherwise, after the timeout, it is a failure. So
+// is a controller that ends by itself, unless the world restarts it.
+func (w *World) await(ctx context.Context, what string, differs func(context.Context) (string, error)) error {
+	for deadline := time.Now().Add(w.timeout); ; {
+		diff, err := differs(ctx)
+		if err != nil || diff == "" {
+			return err
+		}
+		if last := len(w.processes) - 1; last >= 0 && w.processes[last].hasEnded() {
+			switch p := w.processes[last]; {
+			case w.restarts:
+				if _, err := w.startController(); err != nil {
+					return err
+				}
+			case !p.isAsked.Load():
+				return failed("waited for "+what, "a controller that runs", fmt.Sprintf("it has ended with exit code %d", p.cmd.ProcessState.ExitCode()))
+			}
+		}
+		if time.Now().After(deadline) {
+			return &Failure{Did: fmt.Sprintf("waited %s for %s", w.timeout, what), Diff: diff}
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(100 * time.Millisecond): // between two questions
+		}
+	}
+}
+
+// names returns the kinds and names of objects.
+func names(objects []unstructured.Unstructured) (names []string) {
+	for _, o := range objects {
+		names = append(names, o.GetKind()+" "+o.GetName())
+	}
+	return names
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned"
+	dbclient "example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned/typed/databasemanager/v1alpha1"
+)
+
+// World is what a promise is tried in: a namespace of its own, an identity for the controller, and the record of its requests.
+type World struct {
+	options
+	namespace string
+	config    *rest.Config // of the suite, as are the clients
+	client    kubernetes.Interface
+	dynamic   dynamic.Interface
+	databases dbclient.DatabaseManagerInterface
+	random    *rand.Rand
+	say       func(format string, arguments ...any) // prints progress
+
+	tap       Tap
+	token     string
+	resources map[string]bool // those of the role
+	folder    string          // for kubeconfigs and logs
+	processes []*Process
+	restarts  bool // a controller that has ended is started again, as Kubernetes does it
+}
+
+// newWorld makes a world. Its close has to be called in any case.
+func newWorld(ctx context.Context, o options, config *rest.Config, say func(string, ...any)) (*World, error) {
+	w := &World{options: o, config: config, say: say, resources: map[string]bool{}, random: rand.New(rand.NewPCG(o.seed, 0))}
+	databases, err := versioned.NewForConfig(config)
+	if err != nil {
+		return w, err
+	}
+	if w.client, err = kubernetes.NewForConfig(config); err != nil {
+		return w, err
+	}
+	if w.dynamic, err = dynamic.NewForConfig(config); err != nil {
+		return w, err
+	}
+	if w.folder, err = os.MkdirTemp("", "conformance"); err != nil {
+		return w, err
+	}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "conformance-"}}
+	if namespace, err = w.client.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
+		return w, fmt.Errorf("creating a namespace: %w", err)
+	}
+	w.namespace = namespace.Name
+	w.databases = databases.CoolopsV1alpha1().DatabaseManagers(w.namespace)
+	return w, w.createIdentity(ctx)
+}
+
+// createIdentity creates a ServiceAccount for the controller. In the namespace it has the permissions of the manifest, and no others.
+func (w *World) createIdentity(ctx context.Context) error {
+	rules, err := rulesOf(w.rbac)
+	if err != nil {
+		return err
+	}
+	for _, rule := range rules {
+		for _, resource := range rule.Resources {
+			w.resources[resource] = true
+		}
+	}
+	const account = "controller"
+	meta, create := metav1.ObjectMeta{Name: account}, metav1.CreateOptions{}
+	accounts, rbac := w.client.CoreV1().ServiceAccounts(w.namespace), w.client.RbacV1()
+	_, accountErr := accounts.Create(ctx, &corev1.ServiceAccount{ObjectMeta: meta}, create)
+	_, roleErr := rbac.Roles(w.namespace).Create(ctx, &rbacv1.Role{ObjectMeta: meta, Rules: rules}, create)
+	_, bindingErr := rbac.RoleBindings(w.namespace).Create(ctx, &rbacv1.RoleBinding{
+		ObjectMeta: meta,
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: account},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: w.namespace, Name: account}},
+	}, create)
+	if err := errors.Join(accountErr, roleErr, bindingErr); err != nil {
+		return fmt.Errorf("creating the controller's ServiceAccount: %w", err)
+	}
+	// The API server learns of new roles by a watch, like any other client.
+	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+		User: "system:serviceaccount:" + w.namespace + ":" + account,
+		ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Namespace: w.namespace, Verb: rules[0].Verbs[0], Group: rules[0].APIGroups[0], Resource: rules[0].Resources[0],
+		},
+	}}
+	err = wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, w.timeout, true, func(ctx context.Context) (bool, error) {
+		answer, err := w.client.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, create)
+		return err == nil && answer.Status.Allowed, err
+	})
+	if err != nil {
+		return fmt.Errorf("waiting for the permissions of the controller's ServiceAccount: %w", err)
+	}
+	token, err := accounts.CreateToken(ctx, account, &authenticationv1.TokenRequest{}, create)
+	if err != nil {
+		return err
+	}
+	w.token = token.Status.Token
+	return nil
+}
+
+// rulesOf returns the rules of all ClusterRoles and Roles of a manifest.
+func rulesOf(manifest string) (rules []rbacv1.PolicyRule, err error) {
+	file, err := os.Open(manifest)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	for decoder := yaml.NewYAMLOrJSONDecoder(file, 4096); ; {
+		var role rbacv1.ClusterRole // a Role has the same fields
+		err := decoder.Decode(&role)
+		if errors.Is(err, io.EOF) && len(rules) > 0 {
+			return rules, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the roles of %s: %w", manifest, err)
+		}
+		rules = append(rules, role.Rules...)
+	}
+}
+
+// close ends all processes, waits for them, and deletes the namespace. It does not wait until that is gone.
+func (w *World) close() error {
+	for _, p := range w.processes {
+		p.kill()
+		<-p.ended
+	}
+	defer os.RemoveAll(w.folder)
+	if w.namespace == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // the caller's context may have ended
+	defer cancel()
+	list, err := w.databases.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, d := range list.Items { // no controller is left that would remove its finalizers
+		_, err := w.databases.Patch(ctx, d.Name, types.MergePatchType, []byte(`{"metadata": {"finalizers": null}}`), metav1.PatchOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	return w.client.CoreV1().Namespaces().Delete(ctx, w.namespace, metav1.DeleteOptions{})
+}
