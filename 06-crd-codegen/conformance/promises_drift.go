@@ -1,0 +1,200 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
+)
+
+// drift changes each field of the children that managedFields name as the controller's, and deletes each child.
+func drift(ctx context.Context, w *World) error {
+	if _, err := w.startController(); err != nil {
+		return err
+	}
+	if _, err := w.create(ctx, "drift"); err != nil {
+		return err
+	}
+	d, _, err := w.untilReady(ctx, "drift", "")
+	if err != nil {
+		return err
+	}
+	children, err := w.children(ctx, d)
+	if err != nil {
+		return err
+	}
+	for _, child := range children {
+		resource := childResources[slices.IndexFunc(childResources, func(r schema.GroupVersionResource) bool {
+			return r.Resource == strings.ToLower(child.GetKind())+"s"
+		})]
+		objects := w.dynamic.Resource(resource).Namespace(w.namespace)
+		fields := ownedFields(&child)
+		w.random.Shuffle(len(fields), func(i, j int) { fields[i], fields[j] = fields[j], fields[i] })
+		if w.sample > 0 {
+			fields = fields[:min(len(fields), w.sample)]
+		}
+		changed := 0
+		for _, field := range fields {
+			did, err := w.change(ctx, objects, child.GetName(), field, d)
+			if err != nil {
+				return err
+			}
+			if did == "" {
+				continue // the server has refused all other values
+			}
+			changed++
+			if err := w.untilBack(ctx, objects, &child, d); err != nil {
+				return during(did, err)
+			}
+		}
+		w.say("%s %s: %d of %d fields have another valid value, and came back", child.GetKind(), child.GetName(), changed, len(fields))
+	}
+	for _, child := range children {
+		resource := childResources[slices.IndexFunc(childResources, func(r schema.GroupVersionResource) bool {
+			return r.Resource == strings.ToLower(child.GetKind())+"s"
+		})]
+		objects := w.dynamic.Resource(resource).Namespace(w.namespace)
+		if err := objects.Delete(ctx, child.GetName(), metav1.DeleteOptions{}); err != nil {
+			return err
+		}
+		if err := w.untilBack(ctx, objects, &child, d); err != nil {
+			return during("deleted "+child.GetKind()+" "+child.GetName(), err)
+		}
+	}
+	_, _, err = w.untilReady(ctx, "drift", "")
+	return err
+}
+
+// untilBack waits until a child is what it was.
+func (w *World) untilBack(
+	ctx context.Context, objects dynamic.ResourceInterface, was *unstructured.Unstructured, d *dbv1alpha1.DatabaseManager,
+) error {
+	want := w.normal(d, was)
+	return w.await(ctx, was.GetKind()+" "+was.GetName()+" to be what it was", func(ctx context.Context) (string, error) {
+		now, err := objects.Get(ctx, was.GetName(), metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return "- " + was.GetKind() + " " + was.GetName(), nil
+		}
+		if err != nil || now.GetDeletionTimestamp() != nil {
+			return "it is being deleted", err
+		}
+		return cmp.Diff(want, w.normal(d, now)), nil
+	})
+}
+
+// change gives a field another value that the server accepts, or removes it, and returns what it did: nothing if the server accepts
+// no other. What makes no difference is no change.
+func (w *World) change(
+	ctx context.Context, objects dynamic.ResourceInterface, name string, field fieldpath.Path, d *dbv1alpha1.DatabaseManager,
+) (did string, err error) {
+	before, err := objects.Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return "", err
+	}
+	pointer, value, found := find(before.Object, field)
+	if !found {
+		return "", fmt.Errorf("%s %s has no field %s, which its managedFields name", before.GetKind(), name, field)
+	}
+	patches := []map[string]any{}
+	for _, other := range othersOf(value) {
+		patches = append(patches, map[string]any{"op": "replace", "path": pointer, "value": other})
+	}
+	patches = append(patches, map[string]any{"op": "remove", "path": pointer})
+	for _, patch := range patches {
+		text, err := json.Marshal([]any{patch})
+		if err != nil {
+			return "", err
+		}
+		options := metav1.PatchOptions{FieldManager: manager + "-other"}
+		after, err := objects.Patch(ctx, name, types.JSONPatchType, text, options)
+		if err == nil && w.normal(d, after) != w.normal(d, before) {
+			return fmt.Sprintf("changed %s %s: %s", before.GetKind(), name, text), nil
+		}
+		if err != nil && !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err) {
+			return "", err
+		}
+	}
+	return "", nil
+}
+
+// ownedFields returns the fields that managedFields name, but those of Kubernetes' own controllers, and of the status.
+func ownedFields(o *unstructured.Unstructured) (fields []fieldpath.Path) {
+	for _, entry := range o.GetManagedFields() {
+		if entry.Subresource != "" || strings.HasPrefix(entry.Manager, "kube-") || entry.Manager == manager || entry.FieldsV1 == nil {
+			continue
+		}
+		var set fieldpath.Set
+		if err := set.FromJSON(entry.FieldsV1.GetRawReader()); err != nil {
+			continue // no fields that anybody could read
+		}
+		for path := range set.Leaves().All() {
+			fields = append(fields, path.Copy())
+		}
+	}
+	return fields
+}
+
+// find returns the JSON pointer of a field, and its value. In managedFields the elements of a list have keys or values, and in a
+// pointer they have numbers.
+func find(value any, path fieldpath.Path) (pointer string, found any, ok bool) {
+	for _, element := range path {
+		switch {
+		case element.FieldName != nil:
+			object, _ := value.(map[string]any)
+			if value, ok = object[*element.FieldName]; !ok {
+				return "", nil, false
+			}
+			pointer += "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(*element.FieldName)
+		default:
+			list, _ := value.([]any)
+			i := slices.IndexFunc(list, func(item any) bool { return isElement(item, element) })
+			if i < 0 {
+				return "", nil, false
+			}
+			pointer, value = fmt.Sprintf("%s/%d", pointer, i), list[i]
+		}
+	}
+	return pointer, value, true
+}
+
+// isElement reports whether an element of a list is the one that a part of a path means.
+func isElement(item any, element fieldpath.PathElement) bool {
+	if element.Value != nil {
+		return fmt.Sprint(item) == fmt.Sprint((*element.Value).Unstructured())
+	}
+	object, _ := item.(map[string]any)
+	if element.Key == nil {
+		return false
+	}
+	for _, key := range *element.Key {
+		if fmt.Sprint(object[key.Name]) != fmt.Sprint(key.Value.Unstructured()) {
+			return false
+		}
+	}
+	return true
+}
+
+// othersOf returns other values that a field could have. Most of them are refused by the server.
+func othersOf(value any) []any {
+	switch value := value.(type) {
+	case bool:
+		return []any{!value}
+	case int64:
+		return []any{value + 1}
+	case string:
+		return []any{value + "x", "UDP", "RollingUpdate", "Unconfined", "NET_RAW", "600Mi", "b3RoZXI="}
+	}
+	return nil
+}
