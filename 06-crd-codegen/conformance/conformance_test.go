@@ -1,0 +1,161 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"example.com/client-go-workbook/internal/test/testcluster"
+)
+
+// build builds chapter 6's controller, with a patch from the folder broken if it is named.
+func build(t *testing.T, patch string) (program string) {
+	t.Helper()
+	root, folder := testcluster.Root(t), t.TempDir()
+	program = filepath.Join(folder, "controller")
+	arguments := []string{"build", "-C", root, "-o", program}
+	if patch != "" {
+		arguments = append(arguments, "-overlay", overlay(t, root, folder, patch))
+	}
+	cmd := exec.Command("go", append(arguments, "./06-crd-codegen")...)
+	// Compiled as the chapters' programs are, so that client-go is compiled once.
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath -buildvcs=false -gcflags=all=-dwarf=false -ldflags=-w")
+	if output, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, output)
+	}
+	return program
+}
+
+var patched = regexp.MustCompile(`(?m)^\+\+\+ b/(.*)$`)
+
+// overlay applies a patch to copies of the files that it changes, and returns the file by which go build takes the copies.
+func overlay(t *testing.T, root, folder, patch string) string {
+	t.Helper()
+	patch, err := filepath.Abs(patch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	replace := map[string]string{}
+	for _, match := range patched.FindAllStringSubmatch(read(t, patch), -1) {
+		file := filepath.Join(folder, match[1])
+		replace[filepath.Join(root, match[1])] = file
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(read(t, filepath.Join(root, match[1]))), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command("git", "apply", patch)
+	cmd.Dir = folder
+	if output, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s does not apply any more, so mend it: %v\n%s", patch, err, output)
+	}
+	text, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(folder, "overlay.json")
+	if err := os.WriteFile(name, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// conformance runs the suite, and returns its exit code and what it has printed. It rests for a shorter time than a user's run.
+func conformance(t *testing.T, arguments ...string) (int, string) {
+	t.Helper()
+	testcluster.InstallDatabaseManagers(t, testcluster.Config(t))
+	arguments = append([]string{
+		"--kubeconfig", testcluster.Kubeconfig(t), "--rbac", filepath.Join(testcluster.Root(t), "06-crd-codegen/deploy/rbac.yaml"),
+		"--leader-flags", "--leader-elect --lease-duration=5s --lease-namespace={namespace}", "--rest", "3s", "--parallel", "4",
+	}, arguments...)
+	var stdout, stderr bytes.Buffer
+	code := run(t.Context(), arguments, &stdout, &stderr)
+	return code, stdout.String() + stderr.String()
+}
+
+// TestChapter6KeepsItsPromises tries some of the cases. `make conformance` tries all, and takes longer.
+func TestChapter6KeepsItsPromises(t *testing.T) {
+	t.Parallel()
+	report := filepath.Join(t.TempDir(), "report.xml")
+	testcluster.Config(t) // without a cluster, nothing needs to be built
+	code, output := conformance(t, "--controller", build(t, ""), "--sample", "6", "--timeout", "2m", "--report", report)
+	if code != 0 {
+		t.Errorf("exit code %d:\n%s", code, output)
+	}
+	var suite testSuite
+	if err := xml.Unmarshal([]byte(read(t, report)), &suite); err != nil {
+		t.Fatal(err)
+	}
+	if suite.Tests != len(promises) || len(suite.Cases) != len(promises) || suite.Failures+suite.Skipped > 0 {
+		t.Errorf("the report: %+v", suite)
+	}
+}
+
+// TestBrokenControllersAreFound has each broken controller fail the promise that its patch begins with.
+func TestBrokenControllersAreFound(t *testing.T) {
+	t.Parallel()
+	testcluster.Config(t)
+	patches, err := filepath.Glob("broken/*.patch")
+	if err != nil || len(patches) < 6 {
+		t.Fatalf("%d patches: %v", len(patches), err)
+	}
+	for _, patch := range patches {
+		t.Run(strings.TrimSuffix(filepath.Base(patch), ".patch"), func(t *testing.T) {
+			t.Parallel()
+			promise, _, _ := strings.Cut(read(t, patch), ":")
+			code, output := conformance(t, "--controller", build(t, patch), "--only", promise, "--timeout", "10s")
+			if code != 1 || !strings.Contains(output, "-expected +seen") {
+				t.Errorf("exit code %d, want 1 and a difference:\n%s", code, output)
+			}
+			if os.Getenv("SHOW") != "" { t.Log(output) }
+		})
+	}
+}
+
+func TestWrongUsageHasExitCode2(t *testing.T) {
+	for want, arguments := range map[string][]string{
+		`there is no promise "lives"`:  {"--controller=x", "--kubeconfig=y", "--only=lives"},
+		`there is no promise "leader"`: {"--controller=x", "--kubeconfig=y", "--claims=all,-leader"},
+		`unknown argument "x"`:         {"x"},
+		"run make conformance":         {"--kubeconfig=y"},
+		"unknown flag: --x":            {"--x"},
+	} {
+		var stdout, stderr bytes.Buffer
+		if code := run(t.Context(), arguments, &stdout, &stderr); code != 2 || !strings.Contains(stderr.String(), want) {
+			t.Errorf("%q: exit code %d, %q, want %q", arguments, code, &stderr, want)
+		}
+	}
+}
+
+func TestWhatIsNotClaimedIsSkipped(t *testing.T) {
+	o, err := parse([]string{"--controller=x", "--kubeconfig=y", "--claims=-leaders"})
+	if err != nil || o.claimed("leaders") || !o.claimed("life") {
+		t.Errorf("%v: all but leaders are claimed: %v", err, o.claims)
+	}
+	o, err = parse([]string{"--controller=x", "--kubeconfig=y", "--claims=life,quiet"})
+	if err != nil || o.claimed("leaders") || !o.claimed("life") {
+		t.Errorf("%v: life and quiet are claimed: %v", err, o.claims)
+	}
+	results := tryAll(t.Context(), options{claims: []string{"-leaders"}, only: "leaders"}, nil, &bytes.Buffer{})
+	var table bytes.Buffer
+	if printTable(&table, results); !strings.Contains(table.String(), "skipped") {
+		t.Errorf("the table:\n%s", &table)
+	}
+}
