@@ -124,7 +124,9 @@ func TestBrokenControllersAreFound(t *testing.T) {
 			if code != 1 || !strings.Contains(output, "-expected +seen") {
 				t.Errorf("exit code %d, want 1 and a difference:\n%s", code, output)
 			}
-			if os.Getenv("SHOW") != "" { t.Log(output) }
+			if os.Getenv("SHOW") != "" {
+				t.Log(output)
+			}
 		})
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -38,24 +39,37 @@ var promises = []Promise{
 
 // Failure is a promise that was not kept.
 type Failure struct {
-	Did  string // what the suite did
-	Diff string // what it expected (-), and what it saw (+)
+	Did   string // what the suite did
+	Diff  string // what it expected (-), and what it saw (+)
+	About string // the name of the object; empty if it is about all
 }
 
 func (f *Failure) Error() string { return f.Did + ":\n" + f.Diff }
 
 // failed returns a Failure if seen is not what was expected, and else nil.
 func failed(did string, expected, seen any) error {
-	if diff := cmp.Diff(expected, seen); diff != "" {
-		return &Failure{did, diff}
+	if diff := diffOf(expected, seen); diff != "" {
+		return &Failure{Did: did, Diff: diff}
 	}
 	return nil
+}
+
+// diffOf returns what differs, in texts line by line, or nothing.
+func diffOf(expected, seen any) string {
+	if text, ok := expected.(string); ok {
+		expected, seen = lines(text), lines(seen.(string))
+	}
+	return cmp.Diff(expected, seen)
+}
+
+func lines(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == '\n' })
 }
 
 // during says in a failure what was done before.
 func during(did string, err error) error {
 	if f, ok := err.(*Failure); ok {
-		return &Failure{did + "; " + f.Did, f.Diff}
+		return &Failure{did + "; " + f.Did, f.Diff, f.About}
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", did, err)

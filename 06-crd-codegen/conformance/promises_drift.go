@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -90,7 +89,7 @@ func (w *World) untilBack(
 		if err != nil || now.GetDeletionTimestamp() != nil {
 			return "it is being deleted", err
 		}
-		return cmp.Diff(want, w.normal(d, now)), nil
+		return diffOf(want, w.normal(d, now)), nil
 	})
 }
 

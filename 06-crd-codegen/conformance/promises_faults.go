@@ -67,7 +67,11 @@ func (w *World) with(f *Fault, err error) error {
 	if hit := w.tap.hit(f); hit != nil {
 		did += fmt.Sprintf(" (%s %s %s)", hit.Verb, hit.Resource, hit.Name)
 	}
-	return during(did, err)
+	err = during(did, err)
+	if failure, ok := err.(*Failure); ok {
+		failure.About = f.Name
+	}
+	return err
 }
 
 // crash kills the controller at its first write, its second, and so on, until it needs no more.

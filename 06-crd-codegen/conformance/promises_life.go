@@ -9,8 +9,10 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 )
@@ -73,7 +75,7 @@ func life(ctx context.Context, w *World) error {
 	if err := w.createStrangers(ctx); err != nil {
 		return err
 	}
-	before, err := w.strangers(ctx)
+	strangers, err := w.strangers(ctx)
 	if err != nil {
 		return err
 	}
@@ -129,7 +131,7 @@ func life(ctx context.Context, w *World) error {
 	if err := check("changed its version", 2, "mysql:8.4.5"); err != nil {
 		return err
 	}
-	if err := w.conflicts(ctx, d); err != nil {
+	if err := w.conflicts(ctx, d, strangers); err != nil {
 		return err
 	}
 
@@ -162,11 +164,11 @@ func life(ctx context.Context, w *World) error {
 	if err != nil {
 		return err
 	}
-	return failed("looked at the objects of others in the end", before, after)
+	return failed("looked at the objects of others in the end", strangers, after)
 }
 
 // conflicts asks for names that are taken, by another DatabaseManager and by nobody's Deployment.
-func (w *World) conflicts(ctx context.Context, d *dbv1alpha1.DatabaseManager) error {
+func (w *World) conflicts(ctx context.Context, d *dbv1alpha1.DatabaseManager, strangers string) error {
 	before, err := w.identities(ctx, d)
 	if err != nil {
 		return err
@@ -183,12 +185,19 @@ func (w *World) conflicts(ctx context.Context, d *dbv1alpha1.DatabaseManager) er
 				return "", err
 			}
 			if now := told(d); !strings.HasPrefix(now, "Ready=False") || !strings.Contains(now, taken) {
-				return "+ " + now, nil
+				return diffOf("Ready=False, with a message that contains "+taken, now), nil
 			}
 			return "", nil
 		})
 		if err != nil {
 			return during(did, err)
+		}
+		after, err := w.strangers(ctx)
+		if err != nil {
+			return err
+		}
+		if err := failed(did+", looked at the objects of others", strangers, after); err != nil {
+			return err
 		}
 		if err := w.databases.Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
 			return err
@@ -227,14 +236,18 @@ func (w *World) createStrangers(ctx context.Context) error {
 
 // strangers returns these objects as text, without what the Deployment's own controller writes.
 func (w *World) strangers(ctx context.Context) (string, error) {
-	configMap, err := w.client.CoreV1().ConfigMaps(w.namespace).Get(ctx, "stranger", metav1.GetOptions{})
-	if err != nil {
-		return "", err
+	texts := []string{}
+	for _, resource := range []schema.GroupVersionResource{{Version: "v1", Resource: "configmaps"}, childResources[0]} {
+		o, err := w.dynamic.Resource(resource).Namespace(w.namespace).Get(ctx, "stranger", metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+			texts = append(texts, resource.Resource+": gone")
+		case err != nil:
+			return "", err
+		default:
+			texts = append(texts, fmt.Sprintf("%s: uid %s, generation %d, labels %v, %d owners",
+				resource.Resource, o.GetUID(), o.GetGeneration(), o.GetLabels(), len(o.GetOwnerReferences())))
+		}
 	}
-	deployment, err := w.client.AppsV1().Deployments(w.namespace).Get(ctx, "stranger", metav1.GetOptions{})
-	if err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("ConfigMap %s, version %s\nDeployment %s, generation %d, labels %v, owners %d\n", configMap.UID,
-		configMap.ResourceVersion, deployment.UID, deployment.Generation, deployment.Labels, len(deployment.OwnerReferences)), nil
+	return strings.Join(texts, "\n"), nil
 }

@@ -119,7 +119,7 @@ func status(ctx context.Context, w *World) error {
 		}
 		now := told(d)
 		if now == "Ready=True" {
-			return "", failed(did, "not Ready for this generation", now)
+			return "", failed("read the status", "Ready=False, or Unknown", now)
 		}
 		if !strings.HasPrefix(now, "Ready=") {
 			return failed("", "Ready=False, for this generation", now).(*Failure).Diff, nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 )
@@ -51,13 +52,17 @@ func (r Result) print(out io.Writer) {
 	} else {
 		fmt.Fprintf(out, "  it could not be tried to its end:\n%s\n", indent(r.err.Error()))
 	}
-	fmt.Fprintf(out, "  the controller's last writes, in order:\n")
-	for _, w := range r.writes[max(0, len(r.writes)-maxWrites):] {
-		broken := ""
-		if w.Broken != "" {
-			broken = "  <== " + w.Broken
+	writes := slices.DeleteFunc(slices.Clone(r.writes), func(w Request) bool { return failure != nil && !w.about(failure.About) })
+	fmt.Fprintf(out, "  the controller's last writes, in order: time, process, what, the server's answer\n")
+	for _, w := range writes[max(0, len(writes)-maxWrites):] {
+		code := "none"
+		if w.Code != 0 {
+			code = fmt.Sprint(w.Code)
 		}
-		fmt.Fprintf(out, "    process %s %8.3fs %-6s %s %s %d%s\n", w.Who, w.At.Sub(r.writes[0].At).Seconds(), w.Verb, w.Resource, w.Name, w.Code, broken)
+		if w.Broken != "" {
+			code += "  <== " + w.Broken
+		}
+		fmt.Fprintf(out, "    %8.3fs %s %-6s %s %s %s\n", w.At.Sub(writes[0].At).Seconds(), w.Who, w.Verb, w.Resource, w.Name, code)
 	}
 	fmt.Fprintf(out, "  its last lines:\n%s\n  read:  %s\n  alone: %s\n", indent(r.log), r.read, r.alone)
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -143,13 +142,13 @@ func (w *World) untilReady(ctx context.Context, name, want string) (d *dbv1alpha
 		if d, err = w.databases.Get(ctx, name, metav1.GetOptions{}); err != nil {
 			return "", err
 		}
-		if diff := cmp.Diff("Ready=True", told(d)); diff != "" {
+		if diff := diffOf("Ready=True", told(d)); diff != "" {
 			return diff, nil
 		}
 		if state, err = w.state(ctx, d); err != nil || want == "" {
 			return "", err
 		}
-		return cmp.Diff(want, state), nil
+		return diffOf(want, state), nil
 	})
 	return d, state, err
 }
