@@ -35,10 +35,7 @@ func drift(ctx context.Context, w *World) error {
 		return err
 	}
 	for _, child := range children {
-		resource := childResources[slices.IndexFunc(childResources, func(r schema.GroupVersionResource) bool {
-			return r.Resource == strings.ToLower(child.GetKind())+"s"
-		})]
-		objects := w.dynamic.Resource(resource).Namespace(w.namespace)
+		objects := w.objectsOf(&child)
 		fields := ownedFields(&child)
 		w.random.Shuffle(len(fields), func(i, j int) { fields[i], fields[j] = fields[j], fields[i] })
 		if w.sample > 0 {
@@ -61,10 +58,7 @@ func drift(ctx context.Context, w *World) error {
 		w.say("%s %s: %d of %d fields have another valid value, and came back", child.GetKind(), child.GetName(), changed, len(fields))
 	}
 	for _, child := range children {
-		resource := childResources[slices.IndexFunc(childResources, func(r schema.GroupVersionResource) bool {
-			return r.Resource == strings.ToLower(child.GetKind())+"s"
-		})]
-		objects := w.dynamic.Resource(resource).Namespace(w.namespace)
+		objects := w.objectsOf(&child)
 		if err := objects.Delete(ctx, child.GetName(), metav1.DeleteOptions{}); err != nil {
 			return err
 		}
@@ -74,6 +68,14 @@ func drift(ctx context.Context, w *World) error {
 	}
 	_, _, err = w.untilReady(ctx, "drift", "")
 	return err
+}
+
+// objectsOf returns the client for objects of a child's kind.
+func (w *World) objectsOf(child *unstructured.Unstructured) dynamic.ResourceInterface {
+	i := slices.IndexFunc(childResources, func(r schema.GroupVersionResource) bool {
+		return r.Resource == strings.ToLower(child.GetKind())+"s"
+	})
+	return w.dynamic.Resource(childResources[i]).Namespace(w.namespace)
 }
 
 // untilBack waits until a child is what it was.

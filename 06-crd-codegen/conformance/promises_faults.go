@@ -97,7 +97,7 @@ func crash(ctx context.Context, w *World) error {
 			return w.with(f, err)
 		}
 		if hit := w.tap.hit(f); hit != nil {
-			w.say("killed at write %d of %d, %s %s, %s", f.Nth, want.writes, hit.Verb, hit.Resource, map[bool]string{true: "done", false: "not done"}[f.Done])
+			w.say("write %d of %d, %s %s: %s", f.Nth, want.writes, hit.Verb, hit.Resource, f.what())
 		}
 	}
 	return nil

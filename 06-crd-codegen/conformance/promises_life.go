@@ -118,7 +118,7 @@ func life(ctx context.Context, w *World) error {
 	if err := check("created a DatabaseManager", 1, ""); err != nil {
 		return err
 	}
-	scale := &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Name: "life", Namespace: w.namespace}, Spec: autoscalingv1.ScaleSpec{Replicas: 2}}
+	scale := &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Name: "life"}, Spec: autoscalingv1.ScaleSpec{Replicas: 2}}
 	if _, err := w.databases.UpdateScale(ctx, "life", scale, metav1.UpdateOptions{}); err != nil {
 		return err
 	}

@@ -29,7 +29,9 @@ var childResources = []schema.GroupVersionResource{
 
 // create creates a DatabaseManager of that name, which is also its Deployment's. It has a volume and no replicas: what matters is
 // what the controller writes, and pods would only take time.
-func (w *World) create(ctx context.Context, name string, change ...func(*dbv1alpha1.DatabaseManagerSpec)) (*dbv1alpha1.DatabaseManager, error) {
+func (w *World) create(
+	ctx context.Context, name string, change ...func(*dbv1alpha1.DatabaseManagerSpec),
+) (*dbv1alpha1.DatabaseManager, error) {
 	d := &dbv1alpha1.DatabaseManager{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: dbv1alpha1.DatabaseManagerSpec{
 		Dbtype: dbv1alpha1.MySQL, DeploymentName: name, Replicas: new(int32(0)), StorageSize: new(resource.MustParse("1Gi")),
 	}}
@@ -72,8 +74,9 @@ func (w *World) normal(d *dbv1alpha1.DatabaseManager, o *unstructured.Unstructur
 	o = o.DeepCopy()
 	owners := []string{}
 	for _, owner := range o.GetOwnerReferences() {
-		isOurs := map[bool]string{true: "this one", false: "another"}[owner.UID == d.UID]
-		owners = append(owners, fmt.Sprintf("%s %s, %s, controller %t", owner.Kind, owner.Name, isOurs, owner.Controller != nil && *owner.Controller))
+		whose := map[bool]string{true: "this one", false: "another"}[owner.UID == d.UID]
+		isController := owner.Controller != nil && *owner.Controller
+		owners = append(owners, fmt.Sprintf("%s %s, %s, controller %t", owner.Kind, owner.Name, whose, isController))
 	}
 	data, _, _ := unstructured.NestedMap(o.Object, "data")
 	for key := range data {
@@ -93,7 +96,8 @@ func (w *World) normal(d *dbv1alpha1.DatabaseManager, o *unstructured.Unstructur
 	if err != nil {
 		panic(err) // it comes from JSON
 	}
-	return strings.NewReplacer(string(d.UID), "UID", d.Spec.DeploymentName, "NAME", d.Name, "NAME", w.namespace, "NAMESPACE").Replace(string(text))
+	names := strings.NewReplacer(string(d.UID), "UID", w.namespace, "NAMESPACE", d.Spec.DeploymentName, "NAME", d.Name, "NAME")
+	return names.Replace(string(text))
 }
 
 // state returns all children of a DatabaseManager as text, and what its status says.
@@ -168,7 +172,8 @@ func (w *World) await(ctx context.Context, what string, differs func(context.Con
 					return err
 				}
 			case !p.isAsked.Load():
-				return failed("waited for "+what, "a controller that runs", fmt.Sprintf("it has ended with exit code %d", p.cmd.ProcessState.ExitCode()))
+				ended := fmt.Sprintf("it has ended with exit code %d", p.cmd.ProcessState.ExitCode())
+				return failed("waited for "+what, "a controller that runs", ended)
 			}
 		}
 		if time.Now().After(deadline) {
