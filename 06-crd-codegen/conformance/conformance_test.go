@@ -108,7 +108,8 @@ func TestChapter6KeepsItsPromises(t *testing.T) {
 	}
 }
 
-// TestBrokenControllersAreFound has each broken controller fail the promise that its patch begins with.
+// TestBrokenControllersAreFound has a broken controller for each promise, which is the first word of its patch, fail that promise. To
+// build one takes seconds, so it builds them all only with CONFORMANCE=all.
 func TestBrokenControllersAreFound(t *testing.T) {
 	t.Parallel()
 	testcluster.Config(t)
@@ -116,15 +117,27 @@ func TestBrokenControllersAreFound(t *testing.T) {
 	if err != nil || len(patches) < 6 {
 		t.Fatalf("%d patches: %v", len(patches), err)
 	}
+	tried := map[string]bool{}
 	for _, patch := range patches {
+		promise, _, _ := strings.Cut(read(t, patch), ":")
+		again := tried[promise]
+		tried[promise] = true
 		t.Run(strings.TrimSuffix(filepath.Base(patch), ".patch"), func(t *testing.T) {
 			t.Parallel()
-			promise, _, _ := strings.Cut(read(t, patch), ":")
+			if again && os.Getenv("CONFORMANCE") != "all" {
+				overlay(t, testcluster.Root(t), t.TempDir(), patch)
+				t.Skip("another one fails this promise, too, and the patch applies: CONFORMANCE=all tries it")
+			}
 			code, output := conformance(t, "--controller", build(t, patch), "--only", promise, "--timeout", "10s", "--sample", "20")
 			if code != 1 || !strings.Contains(output, "-expected +seen") {
 				t.Errorf("exit code %d, want 1 and a difference:\n%s", code, output)
 			}
 		})
+	}
+	for _, p := range promises {
+		if !tried[p.name] {
+			t.Errorf("no broken controller fails the promise %s", p.name)
+		}
 	}
 }
 

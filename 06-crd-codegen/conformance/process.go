@@ -23,12 +23,13 @@ type Process struct {
 	cmd     *exec.Cmd
 	logFile string
 	isAsked atomic.Bool // to end: by a signal of the suite
-	ended   chan struct{}
+	ended   chan struct{} // closed when the process has ended
+	stopped chan struct{} // closed when its proxy has, too
 }
 
 // startController starts the controller, with more arguments. World.close ends it.
 func (w *World) startController(arguments ...string) (*Process, error) {
-	p := &Process{who: fmt.Sprint(len(w.processes) + 1), ended: make(chan struct{})}
+	p := &Process{who: fmt.Sprint(len(w.processes) + 1), ended: make(chan struct{}), stopped: make(chan struct{})}
 	p.proxy = &Proxy{who: p.who, namespace: w.namespace, resources: w.resources, tap: &w.tap, kill: p.kill}
 	if err := p.proxy.start(w.config); err != nil {
 		return nil, err
@@ -58,9 +59,10 @@ func (w *World) startController(arguments ...string) (*Process, error) {
 	}
 	w.processes = append(w.processes, p)
 	go func() { // World.close waits for it
-		defer close(p.ended)
 		_ = p.cmd.Wait() // the exit code is in ProcessState
+		close(p.ended)
 		p.proxy.stop()
+		close(p.stopped)
 	}()
 	return p, nil
 }

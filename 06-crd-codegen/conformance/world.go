@@ -140,7 +140,7 @@ func rulesOf(manifest string) (rules []rbacv1.PolicyRule, err error) {
 func (w *World) close() error {
 	for _, p := range w.processes {
 		p.kill()
-		<-p.ended
+		<-p.stopped
 	}
 	defer os.RemoveAll(w.folder)
 	if w.namespace == "" {
