@@ -22,7 +22,7 @@ type Process struct {
 	proxy   *Proxy
 	cmd     *exec.Cmd
 	logFile string
-	isAsked atomic.Bool // to end: by a signal of the suite
+	isAsked atomic.Bool   // to end: by a signal of the suite
 	ended   chan struct{} // closed when the process has ended
 	stopped chan struct{} // closed when its proxy has, too
 }
