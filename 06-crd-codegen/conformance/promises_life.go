@@ -37,7 +37,8 @@ func (w *World) shapeOf(ctx context.Context, d, other *dbv1alpha1.DatabaseManage
 	s.Kinds, s.NotOwned = []string{}, []string{}
 	for _, o := range children {
 		s.Kinds = append(s.Kinds, o.GetKind())
-		if owner := metav1.GetControllerOf(&o); owner == nil || owner.UID != d.UID || owner.Name != d.Name || owner.Kind != "DatabaseManager" {
+		owner := metav1.GetControllerOf(&o)
+		if owner == nil || owner.UID != d.UID || owner.Name != d.Name || owner.Kind != "DatabaseManager" {
 			s.NotOwned = append(s.NotOwned, o.GetKind()+" "+o.GetName())
 		}
 	}

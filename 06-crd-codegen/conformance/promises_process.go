@@ -161,8 +161,8 @@ func (w *World) oneAfterTheOther(did string) error {
 				late = append(late, r)
 			}
 		}
-		err := failed(fmt.Sprintf("%s; looked for writes of process %s after the first one of process %s", did, p.who, w.processes[i+1].who),
-			"", list(late[:min(len(late), 5)]))
+		looked := fmt.Sprintf("; looked for writes of process %s after the first one of process %s", p.who, w.processes[i+1].who)
+		err := failed(did+looked, "", list(late[:min(len(late), 5)]))
 		if err != nil {
 			return err
 		}

@@ -96,7 +96,8 @@ func status(ctx context.Context, w *World) error {
 	if _, err := w.startController(); err != nil {
 		return err
 	}
-	if _, err := w.create(ctx, name, func(s *dbv1alpha1.DatabaseManagerSpec) { s.Replicas, s.StorageSize = new(int32(1)), nil }); err != nil {
+	running := func(s *dbv1alpha1.DatabaseManagerSpec) { s.Replicas, s.StorageSize = new(int32(1)), nil }
+	if _, err := w.create(ctx, name, running); err != nil {
 		return err
 	}
 	if _, _, err := w.untilReady(ctx, name, ""); err != nil {
