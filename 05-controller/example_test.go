@@ -24,7 +24,7 @@ func applyIfDifferent(
 ) (bool, error) {
 	existing, err := configMaps.Get(ctx, *desired.Name, metav1.GetOptions{}) // a controller reads its store
 	if err == nil {
-		applied, err := corev1ac.ExtractConfigMap(existing, fieldManager) // our fields, as they are now
+		applied, err := corev1ac.ExtractConfigMap(existing, fieldManager) // our fields, as they are now; the first call takes longest
 		if err != nil || apiequality.Semantic.DeepEqual(applied, desired) {
 			return false, err
 		}

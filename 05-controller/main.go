@@ -108,7 +108,7 @@ func run(ctx context.Context, config *rest.Config, o options, out *program.Print
 	return deniedCause(ctx)
 }
 
-// newRecorder returns a recorder that writes events in the background, until ctx ends.
+// newRecorder returns a recorder that writes events in the background. When ctx ends, it stops, and nobody has to shut it down.
 func newRecorder(ctx context.Context, clientset kubernetes.Interface) record.EventRecorder {
 	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: clientset.CoreV1().Events("")})

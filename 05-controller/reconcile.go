@@ -29,7 +29,7 @@ func (c *Controller) reconcile(ctx context.Context, key cache.ObjectName) error 
 	}
 	configMap, err := c.configMaps.ConfigMaps(key.Namespace).Get(key.Name)
 	if apierrors.IsNotFound(err) {
-		return c.prune(ctx, key, nil, "")
+		return c.prune(ctx, key, nil, "") // it is gone, or has lost its label
 	}
 	if err != nil {
 		return err

@@ -43,8 +43,9 @@ func (q *Queue) AddRateLimited(key cache.ObjectName) {
 }
 
 // AddStale adds a key whose sync has read an old state: after 50 ms, the next time after 100 ms, and so on up to 10 s. It
-// returns the delay. NumRequeues stays as it is. The limiter is not asked, because that one allows few retries a second, and
-// after a burst of writes all keys meet a stale store.
+// returns the delay, which grows by a sync that an event has caused, too; Forget and AddRateLimited let it begin again.
+// NumRequeues stays as it is. The limiter is not asked, because that one allows few retries a second, and after a burst of
+// writes all keys meet a stale store.
 func (q *Queue) AddStale(key cache.ObjectName) time.Duration {
 	delay := q.stale.When(key)
 	q.AddAfter(key, delay)

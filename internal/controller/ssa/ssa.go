@@ -54,7 +54,7 @@ type Client[O Object, A Configuration[A]] interface {
 }
 
 // Owned returns the fields of existing that the manager has applied, without the owner references. It reads them with an
-// Extract function of client-go.
+// Extract function of client-go. The first call in a process takes longest: Extract parses the schema of all of Kubernetes' types.
 //
 // It returns nil if they cannot be read. The server accepts an element twice in a list, such as a variable of that name in env,
 // and Extract does not.
@@ -114,7 +114,7 @@ func SetOwners[O Object, A Configuration[A]](
 
 // The values of Apply's parameter canReplace.
 const (
-	KeepSpec    = false
+	KeepSpec    = false // also for kinds without a spec, such as a Secret or a ConfigMap
 	ReplaceSpec = true
 )
 
