@@ -51,6 +51,9 @@ func gradeFollow(t *grade.T, learners answer) {
 func gradeCloses(t *grade.T, learners answer, quiet time.Duration, lastEvents ...watch.EventType) {
 	run := follow.New(t)
 	names := run.Names(3 * len(lastEvents))
+	if quiet > 0 {
+		run.NearPowerOfTen()
+	}
 	run.Create(follow.Pod("listed"))
 	run.StartFrom(learners)
 	for i, last := range lastEvents {

@@ -136,6 +136,7 @@ func checkLists(t *grade.T, run *follow.Run) {
 func gradeQuietTime(t *grade.T, mirror answer) {
 	run := start(t)
 	names := run.Names(3)
+	run.NearPowerOfTen()
 	run.Start(mirror)
 	run.AwaitWatch(lookCore)
 	for _, name := range names {

@@ -2,9 +2,11 @@ package exercise_test
 
 import (
 	"context"
+	"encoding/pem"
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -32,9 +34,13 @@ var grader = grade.Exercise[answer]{
 		{Name: "sets the times once", Answer: answers.SetsTheTimesOnce, Says: "it ended after"},
 		{Name: "has a client of its own", Answer: answers.HasAClientOfItsOwn, Says: "HTTPWrappersForConfig"},
 		{Name: "forgets Dial", Answer: answers.ForgetsDial, Says: "config.Dial"},
+		{Name: "shares a transport", Answer: answers.SharesATransport, Says: "transport/cache.go"},
 		{Name: "sets a duration instead of seconds", Answer: answers.SetsADurationInsteadOfSeconds, Says: "it ended after 45s"},
 	},
-	Grade: func(t *grade.T, newPods answer) { t.Bubble(func(t *grade.T) { gradeNewPods(t, newPods) }) },
+	Grade: func(t *grade.T, newPods answer) {
+		t.Bubble(func(t *grade.T) { gradeNewPods(t, newPods) })
+		gradeConnections(t, newPods)
+	},
 }
 
 func TestExercise(t *testing.T) { grader.Test(t) }
@@ -116,5 +122,38 @@ func gradeBadConfig(t *grade.T, newPods answer) {
 		if _, err := newPods(config, 10*time.Second); err == nil {
 			t.Reject("an error, because config has "+what, "no error", "the errors of the functions that NewPods calls")
 		}
+	}
+}
+
+// gradeConnections asks for two clients of one config, which has no Dial. Their times differ, so they can't share a connection.
+func gradeConnections(t *grade.T, newPods answer) {
+	t.Doing("NewPods is called twice with one config")
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"kind": "PodList", "apiVersion": "v1"}`)
+	}))
+	opened := make(chan struct{}, 100)
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			opened <- struct{}{}
+		}
+	}
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	config := &rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{CAData: ca}}
+	for _, silence := range []time.Duration{10 * time.Second, 20 * time.Second} {
+		pods, err := newPods(config, silence)
+		if err == nil {
+			_, err = pods.Pods("default").List(t.Context(), metav1.ListOptions{})
+		}
+		if err != nil {
+			t.Reject("two clients that list pods", "the error "+err.Error(), look)
+		}
+	}
+	if connections := len(opened); connections < 2 {
+		t.Reject("two connections: each client has its own silence", "both clients use one: the second silence has no effect",
+			"which clients share a transport: transport/cache.go of client-go")
 	}
 }

@@ -111,3 +111,11 @@ func SetsTheTimesAfterTheClient(config *rest.Config, silence time.Duration) (typ
 	os.Setenv("HTTP2_PING_TIMEOUT_SECONDS", strconv.Itoa(int(silence.Seconds())/2))
 	return client, nil
 }
+
+// SharesATransport has the transport of an earlier client of the same config, with the times of that one.
+func SharesATransport(config *rest.Config, silence time.Duration) (typedcorev1.PodsGetter, error) {
+	for _, variable := range []string{"HTTP2_READ_IDLE_TIMEOUT_SECONDS", "HTTP2_PING_TIMEOUT_SECONDS"} {
+		os.Setenv(variable, strconv.Itoa(int(silence.Seconds())/2))
+	}
+	return typedcorev1.NewForConfig(config)
+}

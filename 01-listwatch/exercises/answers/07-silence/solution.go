@@ -2,6 +2,7 @@
 package exercise
 
 import (
+	"net"
 	"os"
 	"strconv"
 	"time"
@@ -17,6 +18,11 @@ func NewPods(config *rest.Config, silence time.Duration) (typedcorev1.PodsGetter
 	for _, variable := range []string{"HTTP2_READ_IDLE_TIMEOUT_SECONDS", "HTTP2_PING_TIMEOUT_SECONDS"} {
 		// They are read when the client is created. A real program finds them in its environment.
 		_ = os.Setenv(variable, strconv.Itoa(int(half.Seconds()))) // these names and values are never refused
+	}
+	// client-go shares a transport, with its times, between clients of equal configs. Each Dial is another one.
+	config = rest.CopyConfig(config)
+	if config.Dial == nil {
+		config.Dial = (&net.Dialer{}).DialContext
 	}
 	return typedcorev1.NewForConfig(config)
 }
