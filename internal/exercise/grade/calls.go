@@ -35,6 +35,8 @@ type Calls struct {
 	Done string
 	// Right says what is right when a request fails; ErrorOrDone if it is nil.
 	Right func(Request, Fault) Outcome
+	// More are faults besides the usual ones, such as [Busy].
+	More []Fault
 	// Look says where to look when an error of a request is not treated well.
 	Look string
 
@@ -100,6 +102,7 @@ func (c *Calls) FailEachRequest(t *T) {
 		if request.Reads() {
 			faults = faultsOfReads
 		}
+		faults = slices.Insert(slices.Clone(faults), 2, c.More...) // the last ones stay the last
 		if slices.ContainsFunc(c.requests[:i], request.isLike) {
 			faults = faults[:1] // for the write of a second child, for example
 		}

@@ -64,7 +64,15 @@ const (
 	NotSent Fault = "was not sent: the connection was refused"
 	// AnswerLost means that the server has done what the request says.
 	AnswerLost Fault = "was done, but the connection broke before the answer"
+
+	TooManyRequests    Fault = "was answered with 429 TooManyRequests"
+	ServerTimeout      Fault = "was answered with 500 ServerTimeout"
+	ServiceUnavailable Fault = "was answered with 503 ServiceUnavailable"
+	Timeout            Fault = "was answered with 504 Timeout"
 )
+
+// Busy are the faults of a server that has no time. They invite an answer to send again.
+var Busy = []Fault{TooManyRequests, ServerTimeout, ServiceUnavailable, Timeout}
 
 var (
 	faultsOfReads = []Fault{InternalError, Forbidden, NotFound, NotSent}
@@ -200,6 +208,14 @@ func fail(request Request, fault Fault, sent *http.Request, next http.RoundTripp
 	case Invalid:
 		status = apierrors.NewInvalid(schema.GroupKind{Kind: request.Resource}, request.Name, nil)
 		status.ErrStatus.Message += cause.Error()
+	case TooManyRequests:
+		status = apierrors.NewTooManyRequests(cause.Error(), 0)
+	case ServerTimeout:
+		status = apierrors.NewServerTimeout(resource, sent.Method, 0)
+	case ServiceUnavailable:
+		status = apierrors.NewServiceUnavailable(cause.Error())
+	case Timeout:
+		status = apierrors.NewTimeoutError(cause.Error(), 0)
 	}
 	closeBody(sent)
 	return answered(sent, status.ErrStatus)

@@ -31,6 +31,7 @@ var exercise = grade.Exercise[answer]{
 		{Name: "takes a conflict for done", Answer: takesAConflictForDone, Says: "answered with 409 Conflict: Sync returns"},
 		{Name: "takes Invalid for done", Answer: takesInvalidForDone, Says: "answered with 422 Invalid: Sync returns"},
 		{Name: "takes no connection for done", Answer: takesNoConnectionForDone, Says: "was not sent: the connection was refused: Sync"},
+		{Name: "takes Timeout for done", Answer: takesTimeoutForDone, Says: "answered with 504 Timeout: Sync returns"},
 		{Name: "adds again", Answer: addsAgain,
 			Says: "but the connection broke before the answer: the next call mends that, so that of is blue\n" +
 				"seen      after the next call, of is blueblue"},
@@ -41,16 +42,17 @@ var exercise = grade.Exercise[answer]{
 			Says: "ctx ends before the 2nd request, PUT of secrets/c-3: Sync sends nothing more\nseen      it sends the 2nd"},
 		{Name: "ignores the end", Answer: ignoresTheEnd, Says: "expected  ctx ends before the call: Sync returns an error"},
 		{Name: "changes the store", Answer: changesTheStore, Says: "an object in the store was changed: ConfigMap c-1"},
+		{Name: "drops what it does not need", Answer: dropsWhatItDoesNotNeed, Says: "an object in the store was changed: ConfigMap c-1"},
 	},
 	Grade: func(t *grade.T, sync answer) {
 		server := fakeserver.Start(t)
 		calls := &grade.Calls{
-			Name: "Sync", Config: server.Config(), Done: "of is blue",
+			Name: "Sync", Config: server.Config(), Done: "of is blue", More: grade.Busy,
 			New: func(number int) grade.Case {
 				name := fmt.Sprintf("c-%d", number)
 				metadata := metav1.ObjectMeta{Name: name, Namespace: "default", Labels: map[string]string{"of": "red"}}
 				server.Create(&corev1.Secret{ObjectMeta: metadata})
-				configMap := &corev1.ConfigMap{ObjectMeta: *metadata.DeepCopy()}
+				configMap := grade.Filled(&corev1.ConfigMap{ObjectMeta: *metadata.DeepCopy()})
 				configMap.Labels["of"] = "blue"
 				return grade.Case{
 					Call: func(ctx context.Context, config *rest.Config) error {
@@ -132,6 +134,10 @@ func takesInvalidForDone(ctx context.Context, secrets typedcorev1.SecretInterfac
 	return unless(apierrors.IsInvalid, write(ctx, secrets, configMap))
 }
 
+func takesTimeoutForDone(ctx context.Context, secrets typedcorev1.SecretInterface, configMap *corev1.ConfigMap) error {
+	return unless(apierrors.IsTimeout, write(ctx, secrets, configMap))
+}
+
 func takesNoConnectionForDone(ctx context.Context, secrets typedcorev1.SecretInterface, configMap *corev1.ConfigMap) error {
 	noStatus := func(err error) bool { return apierrors.ReasonForError(err) == metav1.StatusReasonUnknown }
 	return unless(noStatus, write(ctx, secrets, configMap))
@@ -194,6 +200,11 @@ func ignoresTheEnd(ctx context.Context, secrets typedcorev1.SecretInterface, con
 
 func changesTheStore(ctx context.Context, secrets typedcorev1.SecretInterface, configMap *corev1.ConfigMap) error {
 	configMap.Kind = "ConfigMap"
+	return write(ctx, secrets, configMap)
+}
+
+func dropsWhatItDoesNotNeed(ctx context.Context, secrets typedcorev1.SecretInterface, configMap *corev1.ConfigMap) error {
+	configMap.ManagedFields = nil
 	return write(ctx, secrets, configMap)
 }
 
