@@ -81,7 +81,18 @@ func (t *T) Eventually(doing, look string, check func() (ok bool, seen string)) 
 
 // Bubble calls f in a bubble of testing/synctest, in which time passes at once while all goroutines wait. Context ends, and
 // the cleanups of f's T run, when f has returned. A goroutine that is left an hour later rejects the answer.
+//
+// Then it calls f once more, with the same random numbers, in another bubble: an answer that keeps something in a variable of its
+// package meets objects whose names it knows.
 func (t *T) Bubble(f func(*T)) {
+	t.Helper()
+	seed := t.Rand.Uint64()
+	for range 2 {
+		t.bubbleOnce(seed, f)
+	}
+}
+
+func (t *T) bubbleOnce(seed uint64, f func(*T)) {
 	t.Helper()
 	synctest.Test(t.Testing(), func(inner *testing.T) {
 		others := goleak.IgnoreCurrent()
@@ -93,7 +104,7 @@ func (t *T) Bubble(f func(*T)) {
 				t.g.end()
 			}
 		})
-		f(&T{TB: inner, Rand: t.Rand, g: t.g, bubble: true})
+		f(&T{TB: inner, Rand: rand.New(rand.NewPCG(seed, 0)), g: t.g, bubble: true})
 	})
 }
 
