@@ -32,12 +32,14 @@ var grader = grade.Exercise[answer]{
 		{Name: "takes the key from the tombstone's object", Answer: answers.TakesTheKeyFromTheTombstonesObject, Says: "Obj is nil"},
 		{Name: "ignores the error of the key", Answer: answers.IgnoresTheErrorOfTheKey, Says: "which is no key"},
 		{Name: "completes the pod", Answer: answers.CompletesThePod, Says: "was changed: Pod web-"},
+		{Name: "drops the managed fields", Answer: answers.DropsTheManagedFields, Says: "was changed: Pod web-"},
 		{Name: "waits for the end of a pod", Answer: answers.WaitsForTheEndOfAPod, Says: "while it is being deleted"},
 	},
 	Grade: func(t *grade.T, handlerFor answer) { t.Bubble(func(t *grade.T) { grading(t, handlerFor) }) },
 }
 
-// grading has two handlers, each with a queue of its own, and sends all kinds of events to both.
+// grading has two handlers, each with a queue of its own, and sends all kinds of events to both. The pods of the second have all
+// fields set: what a handler changes in them is seen.
 func grading(t *grade.T, handlerFor answer) {
 	queues := []queue{workqueue.NewTyped[cache.ObjectName](), workqueue.NewTyped[cache.ObjectName]()}
 	var handlers []cache.ResourceEventHandler
@@ -49,16 +51,20 @@ func grading(t *grade.T, handlerFor answer) {
 		if handler == nil {
 			t.Reject("a handler for each queue", "nil", "the return statement in exercise.go")
 		}
-		events(t, handler, queues[i], queues[1-i])
+		events(t, handler, queues[i], queues[1-i], i == 1)
 	}
 }
 
 // events sends one event after the other. Each has a pod of its own, so none depends on the one before.
-func events(t *grade.T, handler cache.ResourceEventHandler, queue, other queue) {
+func events(t *grade.T, handler cache.ResourceEventHandler, queue, other queue, filled bool) {
 	pod := func() *corev1.Pod {
-		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 			Namespace: fmt.Sprintf("team-%d", t.Rand.IntN(1000)), Name: fmt.Sprintf("web-%d", t.Rand.IntN(1000)), ResourceVersion: "1",
 		}}
+		if filled {
+			return grade.Filled(pod)
+		}
+		return pod
 	}
 	added, listed, updated, deleted, missed, gone := pod(), pod(), pod(), pod(), pod(), pod()
 	newer := updated.DeepCopy()

@@ -70,6 +70,18 @@ func CompletesThePod(queue workqueue.TypedInterface[cache.ObjectName]) cache.Res
 	})
 }
 
+// DropsTheManagedFields saves memory, in a pod that is the store's. cache.SharedInformer has SetTransform for that.
+func DropsTheManagedFields(queue workqueue.TypedInterface[cache.ObjectName]) cache.ResourceEventHandler {
+	return forEachEvent(func(object any) {
+		if pod := podOf(object); pod != nil {
+			pod.ManagedFields = nil
+		}
+		if key, err := cache.DeletionHandlingObjectToName(object); err == nil {
+			queue.Add(key)
+		}
+	})
+}
+
 // WaitsForTheEndOfAPod leaves out the changes of a pod that is being deleted, because its deletion is an event, too.
 func WaitsForTheEndOfAPod(queue workqueue.TypedInterface[cache.ObjectName]) cache.ResourceEventHandler {
 	add := func(object any) {
