@@ -39,6 +39,8 @@ var grader = grade.Exercise[answer]{
 		{Name: "saves what is queued after the end", Answer: answers.SavesWhatIsQueuedAfterTheEnd, Says: "no save begins"},
 		{Name: "remembers the saves of another Run", Answer: answers.RemembersTheSavesOfAnotherRun,
 			Says: "a variable of the package"},
+		{Name: "saves the newest event", Answer: answers.SavesTheNewestEvent, Says: "a save of it began"},
+		{Name: "leaves out a name that was deleted", Answer: answers.LeavesOutANameThatWasDeleted, Says: "created again"},
 		{Name: "leaves out a pod that is being deleted", Answer: answers.LeavesOutAPodThatIsBeingDeleted, Says: "still exists"},
 	},
 	Grade: func(t *grade.T, run answer) {
@@ -102,7 +104,17 @@ func untilCtxEnds(t *grade.T, run answer) {
 	doomed = p.modify(doomed)
 	time.Sleep(takes / 10)
 	p.server.Delete(doomed.DeepCopy())
+	synctest.Wait() // the store has no such pod any more
+	before = p.saves.of(doomed).count
 	p.settle(t, "the worker goes on after a pod that is deleted before its turn")
+	if p.saves.of(doomed).count > before {
+		t.Reject(fmt.Sprintf("pod %s is deleted before its turn: it is left out", cache.MetaObjectToName(doomed)), "a save of it began",
+			"what has the worker to save: the state of an event, or what the store has when it is the key's turn?")
+	}
+	doomed = newPod(doomed.Namespace, doomed.Name)
+	p.server.Add(doomed)
+	p.settle(t, "a save of a pod that is created again")
+	p.newest(t, "a pod that was deleted and is created again: what does the answer remember of the first one?", doomed)
 	p.cancel()
 	t.Doing("Run returns when ctx has ended: ShutDown, after <-ctx.Done()")
 	p.group.Wait()

@@ -102,6 +102,40 @@ func SavesTheStateOfTheFirstEvent(ctx context.Context, pods cache.SharedIndexInf
 	})
 }
 
+// SavesTheNewestEvent keeps the newest state of an event for the worker. A pod that is deleted meanwhile has no newer one.
+func SavesTheNewestEvent(ctx context.Context, pods cache.SharedIndexInformer, save func(*corev1.Pod)) error {
+	queue := workqueue.NewTyped[cache.ObjectName]()
+	var newest sync.Map
+	add := func(pod *corev1.Pod) {
+		newest.Store(cache.MetaObjectToName(pod), pod)
+		queue.Add(cache.MetaObjectToName(pod))
+	}
+	return handleAndWork(ctx, pods, queue, add, func(key cache.ObjectName) {
+		if pod, ok := newest.LoadAndDelete(key); ok && ctx.Err() == nil {
+			save(pod.(*corev1.Pod))
+		}
+	})
+}
+
+// LeavesOutANameThatWasDeleted remembers which pods are gone, by their names.
+func LeavesOutANameThatWasDeleted(ctx context.Context, pods cache.SharedIndexInformer, save func(*corev1.Pod)) error {
+	var gone sync.Map
+	if _, err := pods.AddEventHandler(cache.ResourceEventHandlerFuncs{DeleteFunc: func(object any) {
+		if key, err := cache.DeletionHandlingObjectToName(object); err == nil {
+			gone.Store(key, true)
+		}
+	}}); err != nil {
+		return err
+	}
+	queue := workqueue.NewTyped[cache.ObjectName]()
+	add := func(pod *corev1.Pod) { queue.Add(cache.MetaObjectToName(pod)) }
+	return handleAndWork(ctx, pods, queue, add, func(key cache.ObjectName) {
+		if _, ok := gone.Load(key); !ok && ctx.Err() == nil {
+			saveNewest(pods, key, save)
+		}
+	})
+}
+
 // CallsAddRateLimitedForEachEvent takes each event for a failure: the delay grows.
 func CallsAddRateLimitedForEachEvent(ctx context.Context, pods cache.SharedIndexInformer, save func(*corev1.Pod)) error {
 	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[cache.ObjectName]())
