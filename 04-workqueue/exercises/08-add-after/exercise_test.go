@@ -34,6 +34,7 @@ var grader = grade.Exercise[answer]{
 		{Name: "adds a failed key at once", Answer: answers.AddsAFailedKeyAtOnce, Says: "it waits 0s"},
 		{Name: "forgets after each sync", Answer: answers.ForgetsAfterEachSync, Says: "Forget only after a success"},
 		{Name: "looks at the time before the error", Answer: answers.LooksAtTheTimeBeforeTheError, Says: "err, before all else"},
+		{Name: "adds a failed key twice", Answer: answers.AddsAFailedKeyTwice, Says: "the time of a failed sync does not count"},
 		{Name: "ignores a shorter time", Answer: answers.IgnoresAShorterTime, Says: "A shorter time counts, too"},
 	},
 	Timeout: 10 * time.Second, // for a loop that never waits
@@ -108,7 +109,8 @@ func grading(t *grade.T, worker answer, name string) {
 		}
 		t.Reject(fmt.Sprintf("the sync of %s returns 0: 1 sync", never), fmt.Sprintf("%d sync(s)", n), look)
 	}
-	retried("", "AddRateLimited after each failure; Forget only after a success")
+	retried("", "AddRateLimited after each failure; the time of a failed sync does not count; Forget only after a success")
+	ofFailing := len(s.of(failing))
 
 	// Some changes, a few minutes apart.
 	changes := 5 + t.Rand.IntN(5)
@@ -150,6 +152,10 @@ func grading(t *grade.T, worker answer, name string) {
 	}
 	if n := len(s.of(never)); n != 1 {
 		t.Reject(fmt.Sprintf("the sync of %s returns 0: 1 sync", never), fmt.Sprintf("%d sync(s)", n), "again == 0")
+	}
+	if more := len(s.of(failing)) - ofFailing; more > 0 {
+		t.Reject(fmt.Sprintf("%s has succeeded, and returned 0: no sync after that", failing), fmt.Sprintf("%d sync(s)", more),
+			"the time of a failed sync does not count")
 	}
 	retried("added again: ", "Forget: is it called after each success?")
 	t.Doing("the worker returns when the queue is shut down and empty")
@@ -199,6 +205,9 @@ func (s *syncs) handle(key cache.ObjectName) (again time.Duration, err error) {
 	if s.fail[key] > 0 {
 		s.fail[key]--
 		again, err = longest, errors.New("the server is too busy")
+		if s.fail[key]%2 == 0 {
+			again = time.Millisecond // less than its delay
+		}
 	}
 	s.all[key] = append(s.all[key], attempt{time.Now(), again})
 	n := len(s.all[key])

@@ -156,6 +156,20 @@ func LooksAtTheTimeBeforeTheError(queue queue, sync syncHandler) {
 	})
 }
 
+// AddsAFailedKeyTwice adds a key after the time that its sync returns, also if the sync has failed. The earlier of two times counts.
+func AddsAFailedKeyTwice(queue queue, sync syncHandler) {
+	each(queue, sync, func(key cache.ObjectName, again time.Duration, err error) {
+		if again > 0 {
+			queue.AddAfter(key, again)
+		}
+		if err != nil {
+			queue.AddRateLimited(key)
+		} else {
+			queue.Forget(key)
+		}
+	})
+}
+
 // IgnoresAShorterTime adds no time to a key that waits, though the new time may end before the one that it waits for.
 func IgnoresAShorterTime(queue queue, sync syncHandler) {
 	due := map[cache.ObjectName]time.Time{}
