@@ -3,6 +3,7 @@ package exercise_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -30,6 +31,9 @@ var grader = grade.Exercise[answer]{
 		{Name: "does not set controller", Answer: answers.DoesNotSetController, Says: "controller is not set"},
 		{Name: "sets a label instead", Answer: answers.SetsALabelInstead, Says: "no owner reference"},
 		{Name: "fails when called again", Answer: answers.FailsWhenCalledAgain, Says: "already exists"},
+		{Name: "fails when another is faster", Answer: answers.FailsWhenAnotherIsFaster,
+			Says: "just before you do: CreateService returns nil"},
+		{Name: "applies when there is none", Answer: answers.AppliesWhenThereIsNone, Says: "just before you do: it stays as it is"},
 		{Name: "hides other errors", Answer: answers.HidesOtherErrors, Says: "500 InternalError: CreateService returns an error"},
 		{Name: "takes any error for a Service that is there", Answer: answers.TakesAnyErrorForAServiceThatIsThere,
 			Says: "returns an error, or nil when the Service is there"},
@@ -70,7 +74,8 @@ var grader = grade.Exercise[answer]{
 		if err := createService(t.Context(), services, configMap); err != nil {
 			t.Reject("a second call returns nil: the Service is there", fmt.Sprintf("it returns: %v", err), "apierrors.IsAlreadyExists")
 		}
-		checkAnothers(t, services, create(name+"-another"), createService)
+		checkAnothers(t, config, create(name+"-another"), false, createService)
+		checkAnothers(t, config, create(name+"-faster"), true, createService)
 		checkDeleted(t, services, configMap, createService)
 
 		calls := &grade.Calls{
@@ -107,15 +112,36 @@ var grader = grade.Exercise[answer]{
 	},
 }
 
-// checkAnothers calls the answer for a ConfigMap, when somebody else has a Service of this name.
-func checkAnothers(t *grade.T, services typedcorev1.ServiceInterface, configMap *corev1.ConfigMap, createService answer) {
-	before := testkit.Must(services.Create(t.Context(), &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Name: configMap.Name},
-		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 3306, TargetPort: intstr.FromInt32(13306)}}},
-	}, metav1.CreateOptions{}))(t)
-	const when = "somebody else has created a Service of this name: "
-	if err := createService(t.Context(), services, configMap); err != nil {
+// checkAnothers calls the answer for a ConfigMap, when somebody else has a Service of this name: before the call, or just before
+// the answer's first write.
+func checkAnothers(t *grade.T, config *rest.Config, configMap *corev1.ConfigMap, late bool, createService answer) {
+	services := typedcorev1.NewForConfigOrDie(config).Services(configMap.Namespace)
+	var before *corev1.Service
+	create := func() {
+		before = testkit.Must(services.Create(t.Context(), &corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Name: configMap.Name},
+			Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 3306, TargetPort: intstr.FromInt32(13306)}}},
+		}, metav1.CreateOptions{}))(t)
+	}
+	when := "somebody else creates a Service of this name just before you do: "
+	if !late {
+		when = "somebody else has created a Service of this name: "
+		create()
+	}
+	intercepted := testkit.Intercept(config, func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if request.Method != http.MethodGet && before == nil {
+			create()
+		}
+		return next.RoundTrip(request)
+	})
+	t.Doing("%sCreateService returns", when)
+	err := createService(t.Context(), typedcorev1.NewForConfigOrDie(intercepted).Services(configMap.Namespace), configMap)
+	if err != nil {
 		t.Reject(when+"CreateService returns nil", fmt.Sprintf("it returns: %v", err), "apierrors.IsAlreadyExists")
+	}
+	if before == nil {
+		t.Reject("there is no Service of this name: CreateService creates it", "it sends no write",
+			"what do you remember from call to call?")
 	}
 	after := testkit.Must(services.Get(t.Context(), configMap.Name, metav1.GetOptions{}))(t)
 	if !apiequality.Semantic.DeepEqual(before, after) {
