@@ -3,6 +3,7 @@ package exercise_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -34,6 +35,8 @@ var grader = grade.Exercise[answer]{
 		{Name: "adds to the selector", Answer: answers.AddsToTheSelector, Says: "selector is also=this,app=orders"},
 		{Name: "writes the time", Answer: answers.WritesTheTime, Says: "PUT services/"},
 		{Name: "looks for the label's key", Answer: answers.LooksForTheLabelsKey, Says: "the label workbook/database is somebodys"},
+		{Name: "has no map for the label", Answer: answers.HasNoMapForTheLabel, Says: "panic: assignment to entry in nil map"},
+		{Name: "takes AlreadyExists for done", Answer: answers.TakesAlreadyExistsForDone, Says: "just before your write"},
 		{Name: "deletes and creates", Answer: answers.DeletesAndCreates, Says: "the Service is the same one"},
 		{Name: "creates after any error", Answer: answers.CreatesAfterAnyError, Says: "500 InternalError: EnsureService returns an error"},
 	},
@@ -77,9 +80,15 @@ var grader = grade.Exercise[answer]{
 		ensure("somebody has removed the label workbook/database")
 		s.patch(`{"metadata":{"labels":{"workbook/database":"somebodys"}}}`)
 		ensure("somebody has changed the label workbook/database")
+		s.patch(`{"metadata":{"labels":null},"spec":{"selector":null}}`)
+		s.team = ""
+		ensure("somebody has removed all labels and the selector")
+		s.patch(`{"metadata":{"annotations":{"team":"a"}},"spec":{"sessionAffinity":"ClientIP"}}`)
+		quiet("somebody has set an annotation and the sessionAffinity")
 		s.app += "b"
 		ensure("the app is another")
 		quiet("its own change")
+		s.checkFaster(config, ensureService)
 
 		calls := &grade.Calls{
 			Name: "EnsureService", Config: config, Done: "the Service is as it should be", Right: readfault.Right,
@@ -125,6 +134,29 @@ func (s *state) newCase(ensureService answer, name string) grade.Case {
 			}
 			return "the Service is as it should be"
 		},
+	}
+}
+
+// checkFaster calls the answer for a Service that is missing. Another program creates it just before the answer's first write.
+func (s *state) checkFaster(config *rest.Config, ensureService answer) {
+	name, created := s.name+"-faster", false
+	intercepted := testkit.Intercept(config, func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if request.Method != http.MethodGet && !created {
+			created = true
+			testkit.Must(s.services.Create(s.Context(), &corev1.Service{
+				ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 3306}}},
+			}, metav1.CreateOptions{}))(s)
+		}
+		return next.RoundTrip(request)
+	})
+	c := s.newCase(ensureService, name)
+	expected := "another creates the Service just before your write: EnsureService returns an error, or nil when it is as it should be"
+	s.Doing("%s", expected)
+	if err := c.Call(s.Context(), intercepted); err != nil {
+		return
+	}
+	if state := c.State(); state != "the Service is as it should be" {
+		s.Reject(expected, "it returns nil, and "+state, "the error of Create: who compares the Service that is there?")
 	}
 }
 

@@ -84,6 +84,28 @@ func LooksForTheLabelsKey(ctx context.Context, services typedcorev1.ServiceInter
 	})
 }
 
+// HasNoMapForTheLabel writes into the map of labels, which is nil if a Service has none.
+func HasNoMapForTheLabel(ctx context.Context, services typedcorev1.ServiceInterface, name, app string) error {
+	return ensure(ctx, services, name, func(service *corev1.Service) {
+		if service.UID == "" { // it is new
+			setFields(service, app)
+		}
+		if service.Labels["workbook/database"] != "true" {
+			service.Labels["workbook/database"] = "true"
+		}
+		service.Spec.Selector = map[string]string{"app": app}
+	})
+}
+
+// TakesAlreadyExistsForDone does not repair a Service that another has created since Get, and says that all is well.
+func TakesAlreadyExistsForDone(ctx context.Context, services typedcorev1.ServiceInterface, name, app string) error {
+	err := SetsItsFieldsInACopy(ctx, services, name, app)
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
+}
+
 // DeletesAndCreates makes a new Service in place of a change: for a moment there is none, and the next has another address.
 func DeletesAndCreates(ctx context.Context, services typedcorev1.ServiceInterface, name, app string) error {
 	service, err := services.Get(ctx, name, metav1.GetOptions{})
