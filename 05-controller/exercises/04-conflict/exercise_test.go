@@ -37,6 +37,9 @@ var grader = grade.Exercise[answer]{
 		{Name: "sends the old rest", Answer: answers.SendsTheOldRest, Says: "as others have written them"},
 		{Name: "hides other errors", Answer: answers.HidesOtherErrors, Says: "500 InternalError: Increment returns an error"},
 		{Name: "retries any error of Update", Answer: answers.RetriesAnyErrorOfUpdate, Says: "InternalError: Increment sends no more"},
+		{Name: "retries a busy server", Answer: answers.RetriesABusyServer, Says: "429 TooManyRequests: Increment sends no more"},
+		{Name: "retries a timeout", Answer: answers.RetriesATimeout, Says: "504 Timeout: Increment sends no more"},
+		{Name: "returns an error of its own", Answer: answers.ReturnsAnErrorOfItsOwn, Says: "Increment returns this error"},
 		{Name: "has a context of its own", Answer: answers.HasAContextOfItsOwn, Says: "each request has the ctx"},
 	},
 	Grade: func(t *grade.T, increment answer) {
@@ -96,7 +99,7 @@ var grader = grade.Exercise[answer]{
 		}
 
 		calls := &grade.Calls{
-			Name: "Increment", Config: config, Done: "count has grown by 1", Look: look,
+			Name: "Increment", Config: config, Done: "count has grown by 1", Look: look, More: grade.Busy,
 			New: func(number int) grade.Case {
 				return newCase(t, configMaps, fmt.Sprintf("%s-%d", name, number), increment)
 			},
@@ -130,6 +133,9 @@ func newCase(t *grade.T, configMaps typedcorev1.ConfigMapInterface, name string,
 			if failed.Fault != grade.Conflict && len(failed.Requests) > failed.Request.Number {
 				t.Reject(failed.String()+": Increment sends no more requests",
 					"it sends "+failed.Requests[failed.Request.Number].String(), look)
+			}
+			if failed.Fault == grade.Forbidden && failed.Err != nil && !apierrors.IsForbidden(failed.Err) {
+				t.Reject(failed.String()+": Increment returns this error", fmt.Sprintf("it returns: %v", failed.Err), look)
 			}
 			if failed.Fault == grade.AnswerLost {
 				start++ // the server has added one, and nobody knows: the next call adds another

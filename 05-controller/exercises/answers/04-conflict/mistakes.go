@@ -2,6 +2,7 @@ package exercise
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -126,6 +127,31 @@ func RetriesAnyErrorOfUpdate(ctx context.Context, configMaps typedcorev1.ConfigM
 			return nil
 		}
 	}
+}
+
+// RetriesABusyServer sends again when the server has too much to do. Then it has more.
+func RetriesABusyServer(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string) error {
+	return retryAlso(ctx, configMaps, name, apierrors.IsTooManyRequests)
+}
+
+// RetriesATimeout sends again after a timeout. The server can have added one then: the second one is too much.
+func RetriesATimeout(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string) error {
+	return retryAlso(ctx, configMaps, name, apierrors.IsTimeout)
+}
+
+// ReturnsAnErrorOfItsOwn returns an error in which the caller cannot find the server's.
+func ReturnsAnErrorOfItsOwn(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string) error {
+	err := Increment(ctx, configMaps, name)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("ConfigMap %s: %v", name, err)
+	}
+	return err
+}
+
+// retryAlso retries conflicts and one kind of other errors.
+func retryAlso(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string, also func(error) bool) error {
+	again := func(err error) bool { return apierrors.IsConflict(err) || also(err) }
+	return retry.OnError(retry.DefaultRetry, again, func() error { return increment(ctx, configMaps, name) })
 }
 
 // HasAContextOfItsOwn does not end with the caller's context.
