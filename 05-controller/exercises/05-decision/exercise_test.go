@@ -38,6 +38,7 @@ var grader = grade.Exercise[answer]{
 		{Name: "replaces the data", Answer: answers.ReplacesTheData, Says: "the other keys stay"},
 		{Name: "reads, decides and patches", Answer: answers.ReadsDecidesAndPatches, Says: "just before the write"},
 		{Name: "trusts the field manager", Answer: answers.TrustsTheFieldManager, Says: "by your Take: ben"},
+		{Name: "compares the beginning", Answer: answers.ComparesTheBeginning, Says: "how do you compare the holder with me?"},
 		{Name: "returns conflicts only", Answer: answers.ReturnsConflictsOnly, Says: "500 InternalError: Take returns an error"},
 	},
 	Grade: func(t *grade.T, take answer) {
@@ -57,12 +58,7 @@ var grader = grade.Exercise[answer]{
 		recorded, writes := testkit.Writes(intercepted)
 		learners := typedcorev1.NewForConfigOrDie(recorded).ConfigMaps(namespace)
 
-		for i, c := range []struct {
-			what            string
-			stored, current map[string]string // what the store has, and the server
-			justBefore      by                // how the other takes it just before the write
-			holder          string            // who must hold it in the end
-		}{
+		cases := []machine{
 			{"nobody holds it", nil, nil, notAtAll, me},
 			{"nobody holds it, and it has other keys", map[string]string{"place": place}, map[string]string{"place": place}, notAtAll, me},
 			{"the store is old, and " + other + " has taken it meanwhile", nil, map[string]string{"holder": other}, notAtAll, other},
@@ -70,7 +66,15 @@ var grader = grade.Exercise[answer]{
 			{other + " takes it just before the write, by your Take", nil, nil, byTake, other},
 			{other + " holds it", map[string]string{"holder": other}, map[string]string{"holder": other}, notAtAll, other},
 			{"you hold it", map[string]string{"holder": me}, map[string]string{"holder": me}, notAtAll, me},
-		} {
+		}
+		for _, similar := range []string{me + "0", me[:len(me)-1], "jo" + me, me[1:], strings.ToUpper(me)} {
+			holder := map[string]string{"holder": similar}
+			cases = append(cases,
+				machine{similar + " holds it, and you are " + me, holder, holder, notAtAll, similar},
+				machine{"the store is old, " + similar + " has taken it meanwhile, and you are " + me, nil, holder, notAtAll, similar},
+			)
+		}
+		for i, c := range cases {
 			t.Doing("Take is called, and %s", c.what)
 			stored := testkit.Must(configMaps.Create(t.Context(), &corev1.ConfigMap{
 				ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("machine-%d", i)}, Data: c.stored,
@@ -104,12 +108,15 @@ var grader = grade.Exercise[answer]{
 			}
 			holder := testkit.Must(now, getErr)(t).Data["holder"]
 			switch {
-			case c.holder == other && holder != other:
-				t.Reject(fmt.Sprintf("%s: %s still holds it", c.what, other), fmt.Sprintf("%s holds it: you have taken it away", holder),
+			case c.holder != me && holder != c.holder:
+				t.Reject(fmt.Sprintf("%s: %s still holds it", c.what, c.holder), fmt.Sprintf("%s holds it: you have taken it away", holder),
 					"by which version did you decide, and which version did you write to?")
-			case c.holder == other && err == nil:
-				t.Reject(c.what+": Take returns an error", "it returns nil, which means that you hold it",
-					`the section "Break it" of the chapter, "Conflict: 409"`)
+			case c.holder != me && err == nil:
+				look := `the section "Break it" of the chapter, "Conflict: 409"`
+				if c.holder != other {
+					look = "how do you compare the holder with me?"
+				}
+				t.Reject(c.what+": Take returns an error", "it returns nil, which means that you hold it", look)
 			case c.holder == me && (err != nil || holder != me):
 				t.Reject(c.what+": Take returns nil, and you hold it", fmt.Sprintf("holder is %q, and it returns: %v", holder, err),
 					"ConfigMapInterface.Update")
@@ -147,6 +154,14 @@ var grader = grade.Exercise[answer]{
 		calls.FailEachRequest(t)
 		calls.EndContext(t)
 	},
+}
+
+// machine is a case: whose machine it is.
+type machine struct {
+	what            string
+	stored, current map[string]string // what the store has, and the server
+	justBefore      by                // how the other takes it just before the write
+	holder          string            // who must hold it in the end
 }
 
 // by is how another program takes the machine.
