@@ -36,6 +36,9 @@ var grader = grade.Exercise[answer]{
 		{Name: "records once for ever", Answer: answers.RecordsOnceForEver, Says: "the mistake again, after a write"},
 		{Name: "has one memory for all", Answer: answers.HasOneMemoryForAll, Says: "the same mistake in another ConfigMap"},
 		{Name: "has one memory for a name", Answer: answers.HasOneMemoryForAName, Says: "the same mistake in another namespace"},
+		{Name: "takes a new ConfigMap for the old one", Answer: answers.TakesANewConfigMapForTheOldOne,
+			Says: "deleted and created again"},
+		{Name: "drops the managed fields", Answer: answers.DropsTheManagedFields, Says: "was changed: ConfigMap orders"},
 		{Name: "remembers all messages", Answer: answers.RemembersAllMessages, Says: "the first mistake again, after another one"},
 		{Name: "asserts the error's type", Answer: answers.AssertsTheErrorsType, Says: "Warning Invalid, after a mistake"},
 		{Name: "remembers in a package variable", Answer: answers.RemembersInAPackageVariable, Says: "of a second NewSync"},
@@ -45,15 +48,16 @@ var grader = grade.Exercise[answer]{
 	},
 	Grade: func(t *grade.T, newSync answer) {
 		name := fmt.Sprintf("orders-%d", t.Rand.IntN(1000))
-		orders, billing := newConfigMap("databases", name), newConfigMap("databases", name+"-billing")
-		elsewhere := newConfigMap("shop", name)
+		orders, billing := grade.Filled(newConfigMap("databases", name)), newConfigMap("databases", name+"-billing")
+		elsewhere, again := newConfigMap("shop", name), newConfigMap("databases", name)
+		again.UID += "-again"
 		first, second := t.Rand.IntN(1000), 1000+t.Rand.IntN(1000)
 		wrong := fmt.Errorf("ensuring the Service: %w", invalid(fmt.Sprint("mistake ", first)))
 		worse := invalid(fmt.Sprint("mistake ", second))
 		conflict := apierrors.NewConflict(corev1.Resource("services"), name, errors.New("it has changed"))
 		bad := apierrors.NewBadRequest("the request cannot be read")
 		down := fmt.Errorf("the server is down: %d", t.Rand.IntN(1000))
-		unchanged := t.Unchanged(orders, billing, elsewhere)
+		unchanged := t.Unchanged(orders, billing, elsewhere, again)
 
 		// The second NewSync has the same ConfigMaps and mistakes, and knows nothing of the first.
 		for _, of := range []string{"", " of a second NewSync"} {
@@ -94,6 +98,8 @@ var grader = grade.Exercise[answer]{
 				{"the first mistake again, after another one", orders, false, wrong, "Warning Invalid"},
 				{"a success", orders, false, nil, ""},
 				{"the same mistake again, after a success", orders, false, wrong, "Warning Invalid"},
+				{"the same mistake in a ConfigMap that was deleted and created again", again, false, wrong, "Warning Invalid"},
+				{"the same mistake in that one, at the next sync", again, false, wrong, ""},
 			} {
 				s.what += of
 				t.Doing("sync is called: %s", s.what)

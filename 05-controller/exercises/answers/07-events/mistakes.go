@@ -101,6 +101,20 @@ func HasOneMemoryForAll(recorder record.EventRecorder, ensure ensureFunc) syncFu
 	return newSync(recorder, ensure, func(*corev1.ConfigMap) string { return "" })
 }
 
+// TakesANewConfigMapForTheOldOne remembers by namespace and name: who creates a ConfigMap again gets no Event about it.
+func TakesANewConfigMapForTheOldOne(recorder record.EventRecorder, ensure ensureFunc) syncFunc {
+	return newSync(recorder, ensure, func(configMap *corev1.ConfigMap) string { return configMap.Namespace + "/" + configMap.Name })
+}
+
+// DropsTheManagedFields saves memory, in a ConfigMap that is the store's.
+func DropsTheManagedFields(recorder record.EventRecorder, ensure ensureFunc) syncFunc {
+	sync := NewSync(recorder, ensure)
+	return func(ctx context.Context, configMap *corev1.ConfigMap) error {
+		configMap.ManagedFields = nil
+		return sync(ctx, configMap)
+	}
+}
+
 // RemembersAllMessages does not record a problem again that comes back after another one.
 func RemembersAllMessages(recorder record.EventRecorder, ensure ensureFunc) syncFunc {
 	reported := map[types.UID]map[string]bool{}

@@ -5,16 +5,17 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 )
 
-// HasATypeWithAMethod has a type with a method, and the ConfigMap's name as the key.
+// HasATypeWithAMethod has a type with a method, and the ConfigMap's name as the key. So it has to compare the UID.
 func HasATypeWithAMethod(
 	recorder record.EventRecorder,
 	ensure func(ctx context.Context, configMap *corev1.ConfigMap) (bool, error),
 ) func(ctx context.Context, configMap *corev1.ConfigMap) error {
-	r := &reporter{recorder: recorder, problems: map[cache.ObjectName]string{}}
+	r := &reporter{recorder: recorder, problems: map[cache.ObjectName]problem{}}
 	return func(ctx context.Context, configMap *corev1.ConfigMap) error {
 		wrote, err := ensure(ctx, configMap)
 		switch {
@@ -30,15 +31,21 @@ func HasATypeWithAMethod(
 
 type reporter struct {
 	recorder record.EventRecorder
-	problems map[cache.ObjectName]string
+	problems map[cache.ObjectName]problem
+}
+
+// problem is the last one of a ConfigMap.
+type problem struct {
+	uid  types.UID
+	text string
 }
 
 func (r *reporter) problem(configMap *corev1.ConfigMap, text string) {
-	key := cache.MetaObjectToName(configMap)
-	if r.problems[key] == text {
+	key, now := cache.MetaObjectToName(configMap), problem{configMap.UID, text}
+	if r.problems[key] == now {
 		return
 	}
-	r.problems[key] = text
+	r.problems[key] = now
 	r.recorder.Event(configMap, corev1.EventTypeWarning, "Invalid", text)
 }
 
