@@ -49,6 +49,7 @@ type Server struct {
 	requests  []Request
 	history   []change // all writes, from the oldest on
 	version   int64    // of the last write
+	next      int64    // of the next write, if it is greater than version
 	compacted int64    // the oldest version from which a watch can begin
 	watches   map[*openWatch]struct{}
 }
@@ -182,6 +183,13 @@ func (s *Server) Version() string {
 	return strconv.FormatInt(s.version, 10)
 }
 
+// NextWrite says which version the next write gets, if the last one had a smaller version: as if others had written meanwhile.
+func (s *Server) NextWrite(version int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.next = version
+}
+
 // Compact forgets the history: the versions before the current one expire. Open watches are not affected.
 func (s *Server) Compact() {
 	s.mu.Lock()
@@ -280,7 +288,11 @@ func (s *Server) find(resource schema.GroupVersionResource, namespace, name stri
 // write stores an object under a new version and sends it to the watches. The numbers of a real cluster have gaps, too:
 // other resources count with them.
 func (s *Server) write(resource schema.GroupVersionResource, before, after *unstructured.Unstructured) written {
-	s.version += 1 + rand.Int64N(3)
+	if s.next > s.version {
+		s.version = s.next
+	} else {
+		s.version += 1 + rand.Int64N(3)
+	}
 	c := change{version: s.version, resource: resource, before: before, after: after}
 	if after != nil {
 		after.SetResourceVersion(strconv.FormatInt(s.version, 10))

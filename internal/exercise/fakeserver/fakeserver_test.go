@@ -178,3 +178,15 @@ func TestInformer(t *testing.T) {
 		t.Errorf("%d lists, want none: %v", len(lists), lists)
 	}
 }
+
+func TestNextWrite(t *testing.T) {
+	s := Start(t)
+	s.NextWrite(10_000_000_000)
+	if version := s.Create(pod("a", "")); version != "10000000000" {
+		t.Errorf("the version %s, want the one that was ordered", version)
+	}
+	s.NextWrite(10)
+	if version := s.Delete(pod("a", "")); len(version) != 11 || version == "10000000000" {
+		t.Errorf("the version %s, want a later one", version)
+	}
+}
