@@ -3,6 +3,7 @@ package exercise_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -17,13 +18,14 @@ import (
 	answers "example.com/client-go-workbook/02-informer/exercises/answers/01-one-watch"
 	"example.com/client-go-workbook/internal/exercise/fakeserver"
 	"example.com/client-go-workbook/internal/exercise/grade"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 type answer = func(context.Context, kubernetes.Interface, ...cache.ResourceEventHandler) error
 
 var grader = grade.Exercise[answer]{
 	Learner:  exercise.Run,
-	Accepted: []answer{answers.Run, answers.RunsOneInformerWithoutAFactory},
+	Accepted: []answer{answers.Run, answers.RunsOneInformerWithoutAFactory, answers.ShutsDownEachHandler},
 	Rejected: []grade.Rejected[answer]{
 		{Name: "makes an informer for each handler", Answer: answers.MakesAnInformerForEachHandler, Says: "watches\n"},
 		{Name: "calls the handlers one after the other", Answer: answers.CallsTheHandlersOneAfterTheOther, Says: "called for none of"},
@@ -34,19 +36,21 @@ var grader = grade.Exercise[answer]{
 		{Name: "starts a goroutine for each call", Answer: answers.StartsAGoroutineForEachCall, Says: "at the same time"},
 		{Name: "sleeps", Answer: answers.Sleeps, Says: "Run had returned, but a handler was still running"},
 		{Name: "waits for the informers only", Answer: answers.WaitsForTheInformersOnly, Says: "without any handler"},
+		{Name: "removes the handlers", Answer: answers.RemovesTheHandlers, Says: "Run had returned, but a handler was still running"},
+		{Name: "keeps the factory", Answer: answers.KeepsTheFactory, Says: "a variable of the package"},
 	},
 	Grade: func(t *grade.T, run answer) {
 		t.Bubble(func(t *grade.T) {
-			for range 2 { // with another server and other handlers
-				gradeRun(t, run)
-			}
+			gradeRun(t, run, "Run's documentation")
+			gradeRun(t, run, "a second call, with another client: what has the first one left in a variable of the package?")
 			gradeWithoutHandlers(t, run)
 		})
 		t.Bubble(func(t *grade.T) { gradeManyEvents(t, run) })
 	},
 }
 
-func gradeRun(t *grade.T, run answer) {
+// gradeRun names look where Run does nothing.
+func gradeRun(t *grade.T, run answer, look string) {
 	server := fakeserver.Start(t)
 	pods := 3 + t.Rand.IntN(6)
 	for i := range pods {
@@ -58,7 +62,18 @@ func gradeRun(t *grade.T, run answer) {
 	for i := range quick {
 		handlers = append(handlers, &quick[i])
 	}
-	clientset := kubernetes.NewForConfigOrDie(server.Config())
+	// When ctx ends, the informer takes longer to end than the slow handler. Else client-go would hold a mutex meanwhile, and in a
+	// bubble time stands still for an answer that waits for it: one that removes its handlers.
+	var held atomic.Bool
+	clientset := kubernetes.NewForConfigOrDie(testkit.Intercept(server.Config(),
+		func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
+			if !held.Load() {
+				return next.RoundTrip(request)
+			}
+			<-request.Context().Done()
+			time.Sleep(slow.takes + time.Minute)
+			return nil, request.Context().Err()
+		}))
 
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -67,7 +82,7 @@ func gradeRun(t *grade.T, run answer) {
 	synctest.Wait()
 	select {
 	case err := <-returned:
-		t.Reject("Run returns after ctx has ended", fmt.Sprintf("it has returned at once: %v", err), "Run's documentation")
+		t.Reject("Run returns after ctx has ended", fmt.Sprintf("it has returned at once: %v", err), look)
 	default:
 	}
 
@@ -105,6 +120,9 @@ func gradeRun(t *grade.T, run answer) {
 		}
 	}
 
+	held.Store(true)
+	server.CloseWatches() // the informer asks for another one
+	time.Sleep(10 * time.Second)
 	cancel() // while the slow handler runs
 	select {
 	case <-returned:
@@ -118,7 +136,7 @@ func gradeRun(t *grade.T, run answer) {
 	}
 	if slow.running.Load() > 0 {
 		t.Reject("Run returns when no handler runs any more", "Run had returned, but a handler was still running",
-			"the factory's Shutdown")
+			"the factory's Shutdown waits for the handlers. RemoveEventHandler and a sleep do not")
 	}
 	if called := slow.calls.Load(); called != int64(pods)+1 {
 		t.Reject(fmt.Sprintf("handler 1 is called for all %d pods", pods+1), fmt.Sprintf("it was called for %s of them", count(called)),

@@ -148,3 +148,44 @@ func WaitsForTheInformersOnly(ctx context.Context, clientset kubernetes.Interfac
 	factory.Shutdown()
 	return nil
 }
+
+// RemovesTheHandlers removes each handler when ctx has ended. That does not wait for its last call.
+func RemovesTheHandlers(ctx context.Context, clientset kubernetes.Interface, handlers ...cache.ResourceEventHandler) error {
+	factory := informers.NewSharedInformerFactory(clientset, 0)
+	informer := factory.Core().V1().Pods().Informer()
+	var registrations []cache.ResourceEventHandlerRegistration
+	for _, handler := range handlers {
+		registration, err := informer.AddEventHandler(handler)
+		if err != nil {
+			return err
+		}
+		registrations = append(registrations, registration)
+	}
+	factory.StartWithContext(ctx)
+	<-ctx.Done()
+	for _, registration := range registrations {
+		if err := informer.RemoveEventHandler(registration); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var (
+	once   sync.Once
+	shared informers.SharedInformerFactory
+)
+
+// KeepsTheFactory has one factory for all calls. A second call gets an informer of the first one's server, which has ended.
+func KeepsTheFactory(ctx context.Context, clientset kubernetes.Interface, handlers ...cache.ResourceEventHandler) error {
+	once.Do(func() { shared = informers.NewSharedInformerFactory(clientset, 0) })
+	for _, handler := range handlers {
+		if _, err := shared.Core().V1().Pods().Informer().AddEventHandler(handler); err != nil {
+			return err
+		}
+	}
+	shared.StartWithContext(ctx)
+	defer shared.Shutdown()
+	<-ctx.Done()
+	return nil
+}

@@ -2,8 +2,10 @@ package exercise
 
 import (
 	"context"
+	"errors"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
@@ -19,4 +21,26 @@ func RunsOneInformerWithoutAFactory(ctx context.Context, clientset kubernetes.In
 	}
 	informer.RunWithContext(ctx) // returns when the handlers have ended, too
 	return nil
+}
+
+// ShutsDownEachHandler removes each handler, and waits for it, before it waits for the informer.
+func ShutsDownEachHandler(ctx context.Context, clientset kubernetes.Interface, handlers ...cache.ResourceEventHandler) error {
+	factory := informers.NewSharedInformerFactory(clientset, 0)
+	defer factory.Shutdown()
+	informer := factory.Core().V1().Pods().Informer()
+	var registrations []cache.ResourceEventHandlerRegistration
+	for _, handler := range handlers {
+		registration, err := informer.AddEventHandler(handler)
+		if err != nil {
+			return err
+		}
+		registrations = append(registrations, registration)
+	}
+	factory.StartWithContext(ctx)
+	<-ctx.Done()
+	var errs []error
+	for _, registration := range registrations {
+		errs = append(errs, cache.ShutDownEventHandler(informer, registration))
+	}
+	return errors.Join(errs...)
 }
