@@ -36,18 +36,24 @@ var grader = grade.Exercise[answer]{
 		{Name: "polls every second", Answer: answers.PollsEverySecond, Says: "it still waits"},
 		{Name: "starts goroutines", Answer: answers.StartsGoroutines, Says: "0 of them when Load returned"},
 		{Name: "waits for its handler without ctx", Answer: answers.WaitsForItsHandlerWithoutCtx, Says: "while remember was running"},
+		{Name: "counts the pods of the synced store", Answer: answers.CountsThePodsOfTheSyncedStore, Says: "of them when Load returned"},
+		{Name: "goes through the store first", Answer: answers.GoesThroughTheStoreFirst, Says: "while it runs for others"},
+		{Name: "remembers for all calls", Answer: answers.RemembersForAllCalls, Says: "a second Load of the same informer"},
 	},
 	Grade: func(t *grade.T, load answer) {
 		t.Bubble(func(t *grade.T) {
-			gradeLoad(t, load, 5*time.Minute+time.Duration(t.Rand.Int64N(int64(10*time.Minute))))
-			gradeLoad(t, load, 0)
+			for _, deleted := range []bool{false, true} {
+				gradeLoad(t, load, 5*time.Minute+time.Duration(t.Rand.Int64N(int64(10*time.Minute))), deleted)
+				gradeLoad(t, load, 0, deleted)
+			}
 			gradeErrors(t, load)
 		})
 	},
 }
 
-// gradeLoad calls Load before the first list has come, or, if it is not late, after that.
-func gradeLoad(t *grade.T, load answer, late time.Duration) {
+// gradeLoad calls Load before the first list has come, or, if it is not late, after that. While remember runs for the first pod,
+// another pod is created or deleted.
+func gradeLoad(t *grade.T, load answer, late time.Duration, deleted bool) {
 	server := fakeserver.Start(t)
 	pods := 3 + t.Rand.IntN(6)
 	for i := range pods {
@@ -63,24 +69,47 @@ func gradeLoad(t *grade.T, load answer, late time.Duration) {
 	synctest.Wait() // without a late list, the informer has synced
 
 	m := newMemory(t)
+	all := pods
+	if !deleted {
+		all++
+	}
+	time.AfterFunc(late+m.takes/2, func() {
+		if deleted {
+			server.Delete(newPod(pods - 1)) // of the first list: remember is called for it, too
+		} else {
+			server.Create(newPod(pods))
+		}
+	})
 	if err := call(t, t.Context(), load, informer, m, 12*time.Hour, "Load returns when the first list is remembered"); err != nil {
 		t.Reject("Load returns nil when the first list is remembered", "it returned: "+err.Error(), "the error's words")
 	}
-	if seen := m.size(t); seen != pods {
+	if seen := m.size(t); seen < pods {
 		t.Reject(fmt.Sprintf("all %d pods of the first list are remembered when Load returns", pods),
 			fmt.Sprintf("%d of them when Load returned", seen), "chapter 2, Who has synced? What does adding a handler return?")
 	}
-	server.Create(newPod(pods))
 	time.Sleep(m.takes + time.Minute)
-	if m.size(t) != pods+1 {
+	if m.size(t) != all {
+		t.Reject("remember is called for a pod that is created while it runs for others", "it was not called",
+			"which events come between two steps of Load? A handler that is added first gets all of them")
+	}
+	server.Create(newPod(pods + 1))
+	time.Sleep(m.takes + time.Minute)
+	if m.size(t) != all+1 {
 		t.Reject("remember is called for a pod that is created later", "it was not called", "the handler must stay")
 	}
 	server.Delete(newPod(0))
 	server.Create(newPod(0))
 	time.Sleep(m.takes + time.Minute)
-	if m.size(t) != pods+2 {
+	if m.size(t) != all+2 {
 		t.Reject("remember is called for a pod that is created under the name of a deleted one", "it was not called",
 			"what is different for two pods of one name? The informer calls AddFunc once for each pod")
+	}
+
+	stored, again := len(informer.GetStore().ListKeys()), newMemory(t)
+	const expected = "a second Load of the same informer has remembered all pods of the store, too"
+	if err := call(t, t.Context(), load, informer, again, 12*time.Hour, expected); err != nil || again.size(t) != stored {
+		t.Reject(expected, fmt.Sprintf("%d of %d when it returned, error: %v", again.size(t), stored, err),
+			"what do two calls of Load share? A variable of the package?")
 	}
 }
 

@@ -2,6 +2,7 @@ package exercise
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -100,4 +101,51 @@ func WaitsForItsHandlerWithoutCtx(ctx context.Context, pods cache.TypedSharedInd
 	}
 	<-registration.HasSyncedChecker().Done()
 	return nil
+}
+
+// CountsThePodsOfTheSyncedStore waits until it has as many pods as the store. A pod that is deleted meanwhile is in the store no more.
+func CountsThePodsOfTheSyncedStore(ctx context.Context, pods cache.TypedSharedIndexInformer[*corev1.Pod], remember func(*corev1.Pod)) error {
+	var remembered atomic.Int64
+	_, err := pods.AddTypedEventHandler(cache.TypedResourceEventHandlerFuncs[*corev1.Pod]{
+		AddFunc: func(pod *corev1.Pod) {
+			remember(pod)
+			remembered.Add(1)
+		},
+	})
+	if err != nil {
+		return err
+	}
+	if !cache.WaitForCacheSync(ctx.Done(), pods.HasSynced, func() bool { return int(remembered.Load()) >= len(pods.GetStore().ListKeys()) }) {
+		return ctx.Err()
+	}
+	return nil
+}
+
+// GoesThroughTheStoreFirst adds its handler afterwards, for later pods. A pod that comes between both is for neither.
+func GoesThroughTheStoreFirst(ctx context.Context, pods cache.TypedSharedIndexInformer[*corev1.Pod], remember func(*corev1.Pod)) error {
+	if !cache.WaitFor(ctx, "", pods.HasSyncedChecker()) {
+		return context.Cause(ctx)
+	}
+	for _, object := range pods.GetStore().List() {
+		remember(object.(*corev1.Pod))
+	}
+	_, err := pods.AddTypedEventHandler(cache.TypedResourceEventHandlerDetailedFuncs[*corev1.Pod]{
+		AddFunc: func(pod *corev1.Pod, isInInitialList bool) {
+			if !isInInitialList {
+				remember(pod)
+			}
+		},
+	})
+	return err
+}
+
+var seen sync.Map // UIDs
+
+// RemembersForAllCalls skips the pods that an earlier call of Load has seen, although that had another remember.
+func RemembersForAllCalls(ctx context.Context, pods cache.TypedSharedIndexInformer[*corev1.Pod], remember func(*corev1.Pod)) error {
+	return Load(ctx, pods, func(pod *corev1.Pod) {
+		if _, again := seen.LoadOrStore(pod.UID, true); !again {
+			remember(pod)
+		}
+	})
 }
