@@ -35,9 +35,11 @@ var grader = grade.Exercise[answer]{
 	}, answers.TakesTheWayOfADeployment},
 	Rejected: []grade.Rejected[answer]{
 		{Name: "has paths without a dot", Answer: answers.HasPathsWithoutADot, Says: "must be a simple json path starting with ."},
-		{Name: "takes one label only", Answer: answers.TakesOneLabelOnly, Says: "one of the two labels only"},
+		{Name: "takes one label only", Answer: answers.TakesOneLabelOnly, Says: "1 of the 2 labels only"},
 		{Name: "writes a selector in JSON", Answer: answers.WritesASelectorInJSON, Says: "is a label selector"},
 		{Name: "keeps the order of the map", Answer: answers.KeepsTheOrderOfTheMap, Says: "the same labels always give the same text"},
+		{Name: "quotes the values", Answer: answers.QuotesTheValues, Says: "is a label selector"},
+		{Name: "leaves out empty values", Answer: answers.LeavesOutEmptyValues, Says: "labels only"},
 		{Name: "has no path to the selector", Answer: answers.HasNoPathToTheSelector, Says: "the selector of scale is empty"},
 		{Name: "asks for the keys only", Answer: answers.AsksForTheKeysOnly, Says: "another value"},
 	},
@@ -87,7 +89,14 @@ func gradeScale(t *grade.T, a answer) {
 	if got, _, _ := unstructured.NestedInt64(scale.Object, "status", "replicas"); got != running {
 		t.Reject(fmt.Sprintf("scale has status.replicas %d, the pods that run", running), fmt.Sprintf("%d", got), "StatusReplicasPath")
 	}
-	selects(t, scale, podLabels)
+	text, _, _ = unstructured.NestedString(scale.Object, "status", "selector")
+	selects(t, text, podLabels)
+	selects(t, a.Selector(map[string]string{"app": "cache"}), map[string]string{"app": "cache"})
+	many := map[string]string{"example.com/tier": "", "a": "b"} // a prefix, and an empty value
+	for range 1 + t.Rand.IntN(4) {
+		many[fmt.Sprintf("label-%d", t.Rand.IntN(1000))] = "a.b_c"
+	}
+	selects(t, a.Selector(maps.Clone(many)), many)
 	for range 1000 { // Go begins at a random one of a small map's eight slots: seven times of eight, the order is the same
 		if again := a.Selector(maps.Clone(podLabels)); again != text {
 			t.Reject("the same labels always give the same text", text+", and then "+again,
@@ -108,9 +117,8 @@ func gradeScale(t *grade.T, a answer) {
 	}
 }
 
-// selects rejects the answer if the selector of scale does not select the pods with all these labels.
-func selects(t *grade.T, scale *unstructured.Unstructured, podLabels map[string]string) {
-	text, _, _ := unstructured.NestedString(scale.Object, "status", "selector")
+// selects rejects the answer if the selector does not select the pods with all these labels.
+func selects(t *grade.T, text string, podLabels map[string]string) {
 	if text == "" {
 		t.Reject(fmt.Sprintf("scale has a selector for the pods with %v", podLabels), "the selector of scale is empty",
 			"LabelSelectorPath and Selector; without it the autoscaler finds no pods")
@@ -128,7 +136,7 @@ func selects(t *grade.T, scale *unstructured.Unstructured, podLabels map[string]
 		delete(part, name)
 		if selector.Matches(labels.Set(part)) {
 			t.Reject(fmt.Sprintf("%q selects pods with all of %v", text, podLabels),
-				"it also selects pods that have one of the two labels only",
+				fmt.Sprintf("it also selects pods that have %d of the %d labels only", len(part), len(podLabels)),
 				"which labels are in the text?")
 		}
 		part[name] = "another-value"

@@ -2,6 +2,7 @@ package exercise
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -24,6 +25,22 @@ var TakesOneLabelOnly = Answer{SpecReplicasPath, StatusReplicasPath, LabelSelect
 // AsksForTheKeysOnly has a selector that does not ask for the values.
 var AsksForTheKeysOnly = Answer{SpecReplicasPath, StatusReplicasPath, LabelSelectorPath, func(labels map[string]string) string {
 	return strings.Join(slices.Sorted(maps.Keys(labels)), ",")
+}}
+
+// LeavesOutEmptyValues leaves out a label with an empty value, which is one, too.
+var LeavesOutEmptyValues = Answer{SpecReplicasPath, StatusReplicasPath, LabelSelectorPath, func(labels map[string]string) string {
+	labels = maps.Clone(labels)
+	maps.DeleteFunc(labels, func(_, value string) bool { return value == "" })
+	return Selector(labels)
+}}
+
+// QuotesTheValues writes each value in quotes, as in a query of a database.
+var QuotesTheValues = Answer{SpecReplicasPath, StatusReplicasPath, LabelSelectorPath, func(labels map[string]string) string {
+	var terms []string
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		terms = append(terms, fmt.Sprintf("%s=%q", key, labels[key]))
+	}
+	return strings.Join(terms, ",")
 }}
 
 // WritesASelectorInJSON writes the labels as JSON.
