@@ -36,6 +36,8 @@ var grader = grade.Exercise[answer]{
 		{Name: "returns the object in the error", Answer: answers.ReturnsTheObjectInTheError, Says: "the returned error"},
 		{Name: "logs nothing at all", Answer: answers.LogsNothingAtAll, Says: "no line has it"},
 		{Name: "does not log that it has failed", Answer: answers.DoesNotLogThatItHasFailed, Says: "the log has the server's error"},
+		{Name: "raises the level", Answer: answers.RaisesTheLevel, Says: "Request Body"},
+		{Name: "logs the name for debugging only", Answer: answers.LogsTheNameForDebuggingOnly, Says: "at verbosity 0 no line has it"},
 		{Name: "takes the logger of the process", Answer: answers.TakesTheLoggerOfTheProcess, Says: "the log of ctx has the name"},
 		{Name: "does not end with ctx", Answer: answers.DoesNotEndWithCtx, Says: "each request has the ctx"},
 	},
@@ -50,12 +52,13 @@ func gradeLog(t *grade.T, createPassword answer) {
 	config.ContentType, config.AcceptContentTypes = "application/json", "application/json" // bodies that can be read
 	namespace := testcluster.Namespace(t, config)
 	secrets := typedcorev1.NewForConfigOrDie(config).Secrets(namespace)
-	name, password := fmt.Sprintf("root-%d", t.Rand.IntN(1000)), crand.Text()
+	const all = 1 << 20 // a verbosity that no program needs: it shows each line, whatever its level is
+	verbosity := all
 	// call calls the answer, and looks for the password in both logs: that of ctx, and that of the process.
 	call := func(ctx context.Context, config *rest.Config, name, password string) (own string, err error) {
 		var log, process testkit.Buffer
 		logger := func(to *testkit.Buffer) klog.Logger {
-			return textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(to), textlogger.Verbosity(10)))
+			return textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(to), textlogger.Verbosity(verbosity)))
 		}
 		// For an answer that does not take the context's. As a contextual logger, it decides about the verbosity itself.
 		klog.SetLoggerWithOptions(logger(&process), klog.ContextualLogger(true))
@@ -70,7 +73,7 @@ func gradeLog(t *grade.T, createPassword answer) {
 					message = text // before it is the time
 				}
 				if has(line, password) {
-					t.Reject("no line of the log has the password", "at verbosity 10 there is "+shorten(message),
+					t.Reject("no line of the log has the password", fmt.Sprintf("at verbosity %d there is %s", verbosity, shorten(message)),
 						"whose line is it: yours, or the client's, which takes the logger from the context?")
 				}
 			}
@@ -78,29 +81,33 @@ func gradeLog(t *grade.T, createPassword answer) {
 		return log.String(), err
 	}
 
-	for _, exists := range []bool{false, true} {
-		t.Doing("CreatePassword to return (the Secret exists: %t)", exists)
-		log, err := call(t.Context(), config, name, password)
-		switch {
-		case !exists && err != nil:
-			t.Reject("CreatePassword returns no error", shorten(err.Error()), "the request, and what the server says about it")
-		case exists && !apierrors.IsAlreadyExists(err):
-			t.Reject("CreatePassword returns the server's error, because the Secret exists", fmt.Sprintf("it returns %v", err),
-				"%w in fmt.Errorf")
-		case exists && !strings.Contains(err.Error(), name):
-			t.Reject("the error has the name of the Secret, "+name, err.Error(), "what helps the person who reads it?")
-		case !hasLine(log, name):
-			t.Reject("the log of ctx has the name of the Secret, "+name, fmt.Sprintf("no line has it (the Secret existed: %t)", exists),
-				"a log without secrets must still be of use")
-		case exists && !hasLine(log, name, "already exists"):
-			t.Reject("the log has the server's error when the Secret could not be created, with the name",
-				"no line has both \"already exists\" and "+name, "what does the operator see?")
+	for _, verbosity = range []int{0, all} {
+		name, password := fmt.Sprintf("root-%d-%d", verbosity, t.Rand.IntN(1000)), crand.Text()
+		for _, exists := range []bool{false, true} {
+			t.Doing("CreatePassword to return (the Secret exists: %t)", exists)
+			log, err := call(t.Context(), config, name, password)
+			switch {
+			case !exists && err != nil:
+				t.Reject("CreatePassword returns no error", shorten(err.Error()), "the request, and what the server says about it")
+			case exists && !apierrors.IsAlreadyExists(err):
+				t.Reject("CreatePassword returns the server's error, because the Secret exists", fmt.Sprintf("it returns %v", err),
+					"%w in fmt.Errorf")
+			case exists && !strings.Contains(err.Error(), name):
+				t.Reject("the error has the name of the Secret, "+name, err.Error(), "what helps the person who reads it?")
+			case !hasLine(log, name):
+				t.Reject("the log of ctx has the name of the Secret, "+name,
+					fmt.Sprintf("at verbosity %d no line has it (the Secret existed: %t)", verbosity, exists),
+					"a log without secrets must still be of use, at any verbosity")
+			case exists && !hasLine(log, name, "already exists"):
+				t.Reject("the log has the server's error when the Secret could not be created, with the name",
+					fmt.Sprintf("at verbosity %d no line has both \"already exists\" and %s", verbosity, name), "what does the operator see?")
+			}
 		}
-	}
-	secret := testkit.Must(secrets.Get(t.Context(), name, metav1.GetOptions{}))(t)
-	if string(secret.Data["password"]) != password {
-		t.Reject("the Secret has the password, with the key password", "it has another one, or none",
-			"Data and StringData of corev1.Secret")
+		secret := testkit.Must(secrets.Get(t.Context(), name, metav1.GetOptions{}))(t)
+		if string(secret.Data["password"]) != password {
+			t.Reject("the Secret has the password, with the key password", "it has another one, or none",
+				"Data and StringData of corev1.Secret")
+		}
 	}
 
 	done := "the Secret is there"
