@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -32,6 +34,9 @@ var grader = grade.Exercise[answer]{
 		{Name: "takes any error for a missing Deployment", Answer: answers.TakesAnyErrorForAMissingDeployment,
 			Says: "nothing is written when it is not known what is there"},
 		{Name: "returns conflicts only", Answer: answers.ReturnsConflictsOnly, Says: "Sync returns an error"},
+		{Name: "takes a conflict for success", Answer: answers.TakesAConflictForSuccess, Says: "409 Conflict"},
+		{Name: "adds an owner", Answer: answers.AddsAnOwner, Says: "owners [DatabaseManager shop"},
+		{Name: "adds a port", Answer: answers.AddsAPort, Says: "something else in its spec"},
 		{Name: "deletes what has the wrong replicas", Answer: answers.DeletesWhatHasTheWrongReplicas,
 			Says: "it is another one of that name"},
 	},
@@ -50,6 +55,7 @@ func gradeSync(t *grade.T, sync answer) {
 		database(t, "shop-0", dbv1alpha1.MySQL, 2+t.Rand.Int32N(2)),
 		database(t, "shop-1", dbv1alpha1.MariaDB, 0),
 	}
+	unrecorded := typedappsv1.NewForConfigOrDie(config).Deployments(namespace)
 	uids := map[string]types.UID{} // of the Deployments
 	check := func(when string) {
 		for _, d := range all {
@@ -73,6 +79,9 @@ func gradeSync(t *grade.T, sync answer) {
 					fmt.Sprint(*deployment.Spec.Replicas), "what does Sync compare, and what becomes of the error of its write?")
 			case describe(deployment) != wanted(d):
 				t.Reject("apart from its name, Deployment "+deployment.Name+" is as before: "+wanted(d), describe(deployment),
+					"only one thing in newDeployment is wrong")
+			case !sameSpec(t, unrecorded, deployment, d):
+				t.Reject("apart from its name, Deployment "+deployment.Name+" is as before", "something else in its spec differs",
 					"only one thing in newDeployment is wrong")
 			case uids[d.Name] != "" && uids[d.Name] != deployment.UID:
 				t.Reject(fmt.Sprintf("Deployment %s is still the same object, %s", deployment.Name, when), "it is another one of that name",
@@ -143,12 +152,6 @@ func gradeErrors(t *grade.T, sync answer, config *rest.Config, namespace string,
 			},
 		}
 	}}
-	calls.Right = func(_ grade.Request, fault grade.Fault) grade.Outcome {
-		if fault == grade.Conflict {
-			return grade.NotTried // syncUnlessConflict
-		}
-		return grade.ErrorOrDone
-	}
 	calls.FailEachRequest(t)
 	calls.EndContext(t)
 }
@@ -177,13 +180,36 @@ func database(t *grade.T, name string, dbtype dbv1alpha1.DatabaseType, replicas 
 // wanted is what a Deployment has besides its name and its replicas.
 func wanted(d *dbv1alpha1.DatabaseManager) string {
 	labels := map[string]string{"app": string(d.Spec.Dbtype), "database": string(d.UID)}
-	return fmt.Sprintf("selector %v, pods with %v, container db, image %s:8.4.6", labels, labels, d.Spec.Dbtype)
+	return fmt.Sprintf("owners [], labels map[], selector %v, pods with %v, container db, image %s:8.4.6", labels, labels, d.Spec.Dbtype)
 }
 
 func describe(deployment *appsv1.Deployment) string {
+	owners := []string{}
+	for _, owner := range deployment.OwnerReferences {
+		owners = append(owners, owner.Kind+" "+owner.Name)
+	}
 	container := deployment.Spec.Template.Spec.Containers[0]
-	return fmt.Sprintf("selector %v, pods with %v, container %s, image %s", deployment.Spec.Selector.MatchLabels,
-		deployment.Spec.Template.Labels, container.Name, container.Image)
+	return fmt.Sprintf("owners %v, labels %v, selector %v, pods with %v, container %s, image %s", owners, deployment.Labels,
+		deployment.Spec.Selector.MatchLabels, deployment.Spec.Template.Labels, container.Name, container.Image)
+}
+
+// sameSpec says whether a Deployment has the spec that the starter would give it. The server adds what a new one has by default.
+func sameSpec(
+	t *grade.T, deployments typedappsv1.DeploymentInterface, deployment *appsv1.Deployment, d *dbv1alpha1.DatabaseManager,
+) bool {
+	labels := map[string]string{"app": string(d.Spec.Dbtype), "database": string(d.UID)}
+	starters := testkit.Must(deployments.Create(t.Context(), &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "starter-"},
+		Spec: appsv1.DeploymentSpec{
+			Replicas: d.Spec.Replicas,
+			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "db", Image: string(d.Spec.Dbtype) + ":8.4.6"}}},
+			},
+		},
+	}, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}))(t)
+	return apiequality.Semantic.DeepEqual(deployment.Spec, starters.Spec)
 }
 
 func list(t *grade.T, deployments typedappsv1.DeploymentInterface) []string {

@@ -3,6 +3,7 @@ package exercise
 import (
 	"context"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	typedappsv1 "k8s.io/client-go/kubernetes/typed/apps/v1"
@@ -61,6 +62,33 @@ func ReturnsConflictsOnly(ctx context.Context, deployments typedappsv1.Deploymen
 		return err
 	}
 	return nil
+}
+
+// TakesAConflictForSuccess believes that another sync follows: nobody says so.
+func TakesAConflictForSuccess(ctx context.Context, deployments typedappsv1.DeploymentInterface, d *dbv1alpha1.DatabaseManager) error {
+	if err := Sync(ctx, deployments, d); !apierrors.IsConflict(err) {
+		return err
+	}
+	return nil
+}
+
+// AddsAnOwner lets the Deployment be deleted with its DatabaseManager, which nobody has asked for.
+func AddsAnOwner(ctx context.Context, deployments typedappsv1.DeploymentInterface, d *dbv1alpha1.DatabaseManager) error {
+	owner := metav1.NewControllerRef(d, dbv1alpha1.SchemeGroupVersion.WithKind("DatabaseManager"))
+	return sync(ctx, deployments, d, d.Spec.DeploymentName,
+		metav1.ObjectMeta{Name: d.Spec.DeploymentName, OwnerReferences: []metav1.OwnerReference{*owner}})
+}
+
+// AddsAPort gives the container a port, which nobody has asked for.
+func AddsAPort(ctx context.Context, deployments typedappsv1.DeploymentInterface, d *dbv1alpha1.DatabaseManager) error {
+	_, err := deployments.Get(ctx, d.Spec.DeploymentName, metav1.GetOptions{})
+	if !apierrors.IsNotFound(err) {
+		return Sync(ctx, deployments, d)
+	}
+	desired := newDeployment(d)
+	desired.Spec.Template.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 3306}}
+	_, err = deployments.Create(ctx, desired, metav1.CreateOptions{})
+	return err
 }
 
 // DeletesWhatHasTheWrongReplicas deletes the Deployment, with its pods, and creates another one.
