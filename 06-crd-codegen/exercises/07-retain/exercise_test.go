@@ -46,6 +46,10 @@ var grader = grade.Exercise[answer]{
 		{Name: "ignores that the list has failed", Answer: answers.IgnoresThatTheListHasFailed, Says: "the finalizer stays until"},
 		{Name: "hides that the finalizer stays", Answer: answers.HidesThatTheFinalizerStays,
 			Says: "it returns nil, and 0 Secrets refer to the DatabaseManager, and its finalizer is there"},
+		{Name: "releases what it controls only", Answer: answers.ReleasesWhatItControlsOnly, Says: "not its controller"},
+		{Name: "removes the finalizer by its index", Answer: answers.RemovesTheFinalizerByItsIndex,
+			Says: "another one goes between your read and your write"},
+		{Name: "writes by name only", Answer: answers.WritesByNameOnly, Says: "one of its name, created since"},
 		{Name: "changes d", Answer: answers.ChangesD, Says: "an object in the store was changed: DatabaseManager"},
 		{Name: "has a context of its own", Answer: answers.HasAContextOfItsOwn, Says: "each request has the ctx"},
 	},
@@ -86,9 +90,16 @@ func gradeRetain(t *grade.T, release answer) {
 	// A child of d can have another DatabaseManager as an owner, too.
 	d := g.create("db")
 	var names []string
+	controls := map[string]string{}
 	for i := range 3 + t.Rand.IntN(3) {
 		name := fmt.Sprintf("s-%d-%d", i, t.Rand.IntN(1000))
-		g.child(name, d, metav1.OwnerReference{APIVersion: databaseManager.GroupVersion().String(), Kind: databaseManager.Kind,
+		owner := metav1.NewControllerRef(d, databaseManager)
+		controls[name] = "its controller"
+		if i == 1 {
+			owner.Controller = nil
+			controls[name] = "an owner, and not its controller"
+		}
+		g.childOf(name, d, *owner, metav1.OwnerReference{APIVersion: databaseManager.GroupVersion().String(), Kind: databaseManager.Kind,
 			Name: another.Name, UID: another.UID})
 		names = append(names, name)
 	}
@@ -105,7 +116,8 @@ func gradeRetain(t *grade.T, release answer) {
 		case err != nil:
 			t.Fatal(err)
 		case refersTo(*secret, d):
-			t.Reject("no Secret refers to the DatabaseManager", "Secret "+name+" does", "metadata.ownerReferences of each child")
+			t.Reject("no Secret refers to the DatabaseManager", fmt.Sprintf("Secret %s does (d is %s)", name, controls[name]),
+				"metadata.ownerReferences of each child: each reference with the owner's UID")
 		case len(secret.OwnerReferences) != 2 || !refersTo(*secret, another):
 			t.Reject("other owners of a Secret stay", fmt.Sprintf("other owners of Secret %s: %d, it had a ConfigMap and %s",
 				name, len(secret.OwnerReferences), another.Name), "which of the references have the owner's UID?")
@@ -146,6 +158,8 @@ func gradeRetain(t *grade.T, release answer) {
 	calls.FailEachRequest(t)
 	calls.EndContext(t)
 	g.addsAnOwner(release)
+	g.removesAFinalizer(release)
+	g.isReplaced(release)
 }
 
 // addsAnOwner lets somebody else add an owner to a child just before the answer writes it.
@@ -174,6 +188,44 @@ func (g *world) addsAnOwner(release answer) {
 	if !slices.ContainsFunc(now.OwnerReferences, func(owner metav1.OwnerReference) bool { return owner.UID == team.UID }) {
 		g.Reject("an owner that somebody else adds to a Secret between your List and your write stays", "it is gone",
 			"how does the server know which version of the Secret you have read?")
+	}
+}
+
+// removesAFinalizer lets somebody else remove a finalizer that d still has in the store.
+func (g *world) removesAFinalizer(release answer) {
+	d := g.create("behind")
+	g.delete(d.Name)
+	d = g.get(d.Name)
+	now := d.DeepCopy()
+	now.Finalizers = slices.DeleteFunc(now.Finalizers, func(name string) bool { return name == "example.com/backup" })
+	testkit.Must(g.databases.Update(g.Context(), now, metav1.UpdateOptions{}))(g)
+	g.Doing("Release to return for a DatabaseManager that has lost a finalizer of somebody else since")
+	for range 3 { // an error is allowed: the key comes back, with a newer d
+		if slices.Contains(d.Finalizers, retain) && g.call(g.Context(), g.config, release, d) == nil {
+			break
+		}
+		d = g.get(d.Name)
+	}
+	if now := g.get(d.Name); !slices.Contains(now.Finalizers, "example.com/archive") || slices.Contains(now.Finalizers, retain) {
+		g.Reject("only coolops.cn/retain goes, also if another one goes between your read and your write",
+			fmt.Sprintf("the finalizers are %q", now.Finalizers), "an index is that of the version which was read: metadata.resourceVersion")
+	}
+}
+
+// isReplaced lets the store have a DatabaseManager that is gone: there is another one of its name.
+func (g *world) isReplaced(release answer) {
+	old := g.create("again")
+	g.delete(old.Name)
+	old = g.get(old.Name)
+	now := old.DeepCopy()
+	now.Finalizers = nil
+	testkit.Must(g.databases.Update(g.Context(), now, metav1.UpdateOptions{}))(g)
+	g.create(old.Name)
+	g.Doing("Release to return for a DatabaseManager that is gone")
+	_ = g.call(g.Context(), g.config, release, old) // an error is allowed
+	if now := g.get(old.Name); !slices.Contains(now.Finalizers, retain) {
+		g.Reject("one of its name, created since, keeps its finalizer", fmt.Sprintf("its finalizers are %q", now.Finalizers),
+			"a request names an object only by its name, unless it has a UID or a resourceVersion")
 	}
 }
 
@@ -219,6 +271,11 @@ func (g *world) release(ctx context.Context, config *rest.Config, release answer
 	if !slices.Contains(d.Finalizers, retain) {
 		return nil
 	}
+	return g.call(ctx, config, release, d)
+}
+
+// call calls the answer with d from a store.
+func (g *world) call(ctx context.Context, config *rest.Config, release answer, d *dbv1alpha1.DatabaseManager) error {
 	unchanged := g.Unchanged(d)
 	defer unchanged()
 	return release(ctx, dbclient.NewForConfigOrDie(config).DatabaseManagers(g.namespace),
@@ -232,7 +289,7 @@ func (g *world) get(name string) *dbv1alpha1.DatabaseManager {
 // create makes a DatabaseManager with finalizers.
 func (g *world) create(name string) *dbv1alpha1.DatabaseManager {
 	return testkit.Must(g.databases.Create(g.Context(), &dbv1alpha1.DatabaseManager{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Finalizers: []string{"example.com/archive", retain}},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Finalizers: []string{"example.com/backup", retain, "example.com/archive"}},
 		Spec: dbv1alpha1.DatabaseManagerSpec{Dbtype: dbv1alpha1.MySQL, DeploymentName: "db",
 			DeletionPolicy: dbv1alpha1.DeletionPolicyRetain},
 	}, metav1.CreateOptions{}))(g)
@@ -240,14 +297,18 @@ func (g *world) create(name string) *dbv1alpha1.DatabaseManager {
 
 const childLabel = "coolops.cn/databasemanager"
 
-// child makes a Secret of d, with other owners.
-func (g *world) child(name string, d *dbv1alpha1.DatabaseManager, others ...metav1.OwnerReference) *corev1.Secret {
-	owners := append([]metav1.OwnerReference{g.team}, others...)
+// child makes a Secret that d controls.
+func (g *world) child(name string, d *dbv1alpha1.DatabaseManager) *corev1.Secret {
+	return g.childOf(name, d, *metav1.NewControllerRef(d, databaseManager))
+}
+
+// childOf makes a Secret of d, with these owners and a ConfigMap.
+func (g *world) childOf(name string, d *dbv1alpha1.DatabaseManager, owners ...metav1.OwnerReference) *corev1.Secret {
 	return testkit.Must(g.secrets.Create(g.Context(), &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
 			Name:            name,
 			Labels:          map[string]string{childLabel: string(d.UID)},
-			OwnerReferences: append(owners, *metav1.NewControllerRef(d, databaseManager)),
+			OwnerReferences: append([]metav1.OwnerReference{g.team}, owners...),
 		},
 		Data: map[string][]byte{"password": []byte(name)},
 	}, metav1.CreateOptions{}))(g)

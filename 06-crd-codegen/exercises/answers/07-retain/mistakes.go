@@ -2,11 +2,13 @@ package exercise
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
@@ -66,7 +68,7 @@ func RemovesOwnersOfThatKind(ctx context.Context, databases databases, secrets s
 	return removeFinalizers(ctx, databases, d, isRetain)
 }
 
-// ReleasesAllSecrets removes the owner of the kind DatabaseManager that is the controller, from each Secret of the namespace.
+// ReleasesAllSecrets removes the controller, if it is a DatabaseManager, from each Secret of the namespace.
 func ReleasesAllSecrets(ctx context.Context, databases databases, secrets secrets, d *database) error {
 	all, err := secrets.List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -74,7 +76,7 @@ func ReleasesAllSecrets(ctx context.Context, databases databases, secrets secret
 	}
 	for _, secret := range all.Items {
 		secret.OwnerReferences = slices.DeleteFunc(secret.OwnerReferences, func(owner metav1.OwnerReference) bool {
-			return owner.Kind == "DatabaseManager" && owner.Controller != nil && *owner.Controller
+			return owner.UID == d.UID || owner.Kind == "DatabaseManager" && owner.Controller != nil && *owner.Controller
 		})
 		if _, err := secrets.Update(ctx, &secret, metav1.UpdateOptions{}); err != nil {
 			return err
@@ -100,6 +102,41 @@ func HidesThatTheFinalizerStays(ctx context.Context, databases databases, secret
 	}
 	_ = removeFinalizers(ctx, databases, d, isRetain)
 	return nil
+}
+
+// ReleasesWhatItControlsOnly leaves a reference to d that does not say controller: true.
+func ReleasesWhatItControlsOnly(ctx context.Context, databases databases, secrets secrets, d *database) error {
+	isController := func(owner metav1.OwnerReference) bool {
+		return owner.UID == d.UID && owner.Controller != nil && *owner.Controller
+	}
+	if err := removeOwners(ctx, secrets, d, isController); err != nil {
+		return err
+	}
+	return removeFinalizers(ctx, databases, d, isRetain)
+}
+
+// RemovesTheFinalizerByItsIndex sends the index that the finalizer has in the store. By now, another one can have it.
+func RemovesTheFinalizerByItsIndex(ctx context.Context, databases databases, secrets secrets, d *database) error {
+	if err := removeOwners(ctx, secrets, d, isOwner(d)); err != nil {
+		return err
+	}
+	patch := fmt.Appendf(nil, `[{"op":"remove","path":"/metadata/finalizers/%d"}]`, slices.Index(d.Finalizers, finalizer))
+	_, err := databases.Patch(ctx, d.Name, types.JSONPatchType, patch, metav1.PatchOptions{})
+	return err
+}
+
+// WritesByNameOnly patches whatever has the name of d now.
+func WritesByNameOnly(ctx context.Context, databases databases, secrets secrets, d *database) error {
+	if err := removeOwners(ctx, secrets, d, isOwner(d)); err != nil {
+		return err
+	}
+	others := slices.DeleteFunc(slices.Clone(d.Finalizers), isRetain)
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"finalizers": others}})
+	if err != nil {
+		return err
+	}
+	_, err = databases.Patch(ctx, d.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	return err
 }
 
 // ChangesD removes the finalizer in the object that it was given.
