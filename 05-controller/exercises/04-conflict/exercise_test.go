@@ -40,6 +40,8 @@ var grader = grade.Exercise[answer]{
 		{Name: "retries a busy server", Answer: answers.RetriesABusyServer, Says: "429 TooManyRequests: Increment sends no more"},
 		{Name: "retries a timeout", Answer: answers.RetriesATimeout, Says: "504 Timeout: Increment sends no more"},
 		{Name: "returns an error of its own", Answer: answers.ReturnsAnErrorOfItsOwn, Says: "Increment returns this error"},
+		{Name: "counts from zero", Answer: answers.CountsFromZero, Says: "which is no number"},
+		{Name: "deletes and creates", Answer: answers.DeletesAndCreates, Says: "it was deleted"},
 		{Name: "has a context of its own", Answer: answers.HasAContextOfItsOwn, Says: "each request has the ctx"},
 	},
 	Grade: func(t *grade.T, increment answer) {
@@ -82,6 +84,8 @@ var grader = grade.Exercise[answer]{
 			}
 		}
 
+		checkNoNumber(t, configMaps, name+"-no-number", increment)
+
 		var requests []string
 		counting := testkit.Intercept(config, func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
 			requests = append(requests, request.Method)
@@ -116,6 +120,20 @@ var grader = grade.Exercise[answer]{
 }
 
 const look = "which errors does retry.RetryOnConflict retry, and what does it return?"
+
+// checkNoNumber calls the answer for a ConfigMap whose count is a word.
+func checkNoNumber(t *grade.T, configMaps typedcorev1.ConfigMapInterface, name string, increment answer) {
+	testkit.Must(configMaps.Create(t.Context(), &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{"count": "many"},
+	}, metav1.CreateOptions{}))(t)
+	const expected = "count is many, which is no number: Increment returns an error, and count stays as it is"
+	t.Doing(expected)
+	err := increment(t.Context(), configMaps, name)
+	configMap := testkit.Must(configMaps.Get(t.Context(), name, metav1.GetOptions{}))(t)
+	if now := configMap.Data["count"]; err == nil || now != "many" {
+		t.Reject(expected, fmt.Sprintf("count is %s, and it returns: %v", now, err), "the error of strconv.Atoi")
+	}
+}
 
 // newCase makes a ConfigMap for a call of Increment in which a request fails.
 func newCase(t *grade.T, configMaps typedcorev1.ConfigMapInterface, name string, increment answer) grade.Case {
@@ -170,8 +188,11 @@ func written(count int) string { return fmt.Sprintf("visits-of-%d", count) }
 
 // count returns the number that the server holds.
 func count(t *grade.T, configMaps typedcorev1.ConfigMapInterface, name string) int {
-	configMap := testkit.Must(configMaps.Get(t.Context(), name, metav1.GetOptions{}))(t)
-	count, err := strconv.Atoi(configMap.Data["count"])
+	configMap, err := configMaps.Get(t.Context(), name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		t.Reject("ConfigMap "+name+" is always there: others read it, too", "it was deleted", "ConfigMapInterface.Update")
+	}
+	count, err := strconv.Atoi(testkit.Must(configMap, err)(t).Data["count"])
 	if err != nil {
 		t.Reject("count is a number", fmt.Sprintf("it is %q", configMap.Data["count"]), "strconv.Itoa")
 	}

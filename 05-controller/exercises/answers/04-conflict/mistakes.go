@@ -154,6 +154,33 @@ func retryAlso(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, n
 	return retry.OnError(retry.DefaultRetry, again, func() error { return increment(ctx, configMaps, name) })
 }
 
+// CountsFromZero begins with zero if the count is no number, and so replaces what another has written.
+func CountsFromZero(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string) error {
+	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		configMap, err := configMaps.Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		count, _ := strconv.Atoi(configMap.Data["count"])
+		configMap.Data["count"] = strconv.Itoa(count + 1)
+		return update(ctx, configMaps, configMap)
+	})
+}
+
+// DeletesAndCreates has no conflict. For a moment there is no ConfigMap, and what another writes then is lost.
+func DeletesAndCreates(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string) error {
+	configMap, err := incremented(ctx, configMaps, name)
+	if err != nil {
+		return err
+	}
+	if err := configMaps.Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
+		return err
+	}
+	configMap.UID, configMap.ResourceVersion = "", ""
+	_, err = configMaps.Create(ctx, configMap, metav1.CreateOptions{})
+	return err
+}
+
 // HasAContextOfItsOwn does not end with the caller's context.
 func HasAContextOfItsOwn(_ context.Context, configMaps typedcorev1.ConfigMapInterface, name string) error {
 	return Increment(context.Background(), configMaps, name)
