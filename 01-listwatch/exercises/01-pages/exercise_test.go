@@ -4,13 +4,16 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"slices"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	exercise "example.com/client-go-workbook/01-listwatch/exercises/01-pages"
@@ -35,6 +38,8 @@ var grader = grade.Exercise[answer]{
 		{Name: "returns what it has after any other error", Answer: answers.ReturnsWhatItHasAfterAnyOtherError,
 			Says: "answered 403 to page 1"},
 		{Name: "lists all after 410", Answer: answers.ListsAllAfter410, Says: "after 410, a request without a limit"},
+		{Name: "stops where no count remains", Answer: answers.StopsWhereNoCountRemains, Says: "pages have fewer"},
+		{Name: "takes the end of ctx for the last page", Answer: answers.TakesTheEndOfCtxForTheLastPage, Says: "ctx has ended after page"},
 		{Name: "has a context of its own", Answer: answers.HasAContextOfItsOwn, Says: "the list request has another one"},
 	},
 	Grade: gradePodNames,
@@ -46,10 +51,16 @@ func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 func gradePodNames(t *grade.T, podNames answer) {
 	pageSize, pages := 2+t.Rand.IntN(4), 3+t.Rand.IntN(4)
 	gradeAllPages(t, podNames, pageSize, pages)
+	gradeAllPages(t, podNames, 1, 101+t.Rand.IntN(30))
 	gradeShortPages(t, podNames, pageSize, pages)
-	gradeForbidden(t, podNames, pageSize, pages, 1)
-	gradeForbidden(t, podNames, pageSize, pages, 2+t.Rand.IntN(pages-1))
+	gradeRefused(t, podNames, pageSize, pages, 1, follow.Forbidden)
+	for _, refusal := range []error{follow.Forbidden, apierrors.NewNotFound(corev1.Resource("pods"), ""),
+		apierrors.NewInternalError(errors.New("the grader refuses this request"))} {
+		gradeRefused(t, podNames, pageSize, pages, 2+t.Rand.IntN(pages-1), refusal)
+	}
 	gradeExpired(t, podNames, pageSize, pages)
+	gradeEnd(t, podNames, pageSize, pages, 0)
+	gradeEnd(t, podNames, pageSize, pages, 1+t.Rand.IntN(pages-1))
 }
 
 // start starts a server that has pods for so many pages. The last page is full, too.
@@ -102,6 +113,7 @@ func gradeAllPages(t *grade.T, podNames answer, pageSize, pages int) {
 }
 
 // gradeShortPages sends a page with fewer pods and one with none. Both have a Continue, because other pages come after them.
+// No page says how many pods remain: a server may leave that out.
 func gradeShortPages(t *grade.T, podNames answer, pageSize, pages int) {
 	run, want := start(t, pageSize, pages)
 	page := t.Rand.Perm(pages - 1)
@@ -115,6 +127,7 @@ func gradeShortPages(t *grade.T, podNames answer, pageSize, pages int) {
 		if err := json.NewDecoder(body).Decode(&list); err != nil {
 			panic(err)
 		}
+		list.RemainingItemCount = nil
 		list.Items = slices.DeleteFunc(list.Items, func(pod corev1.Pod) bool { return isAbsent(pod.Name) })
 		text, err := json.Marshal(list)
 		if err != nil {
@@ -127,26 +140,55 @@ func gradeShortPages(t *grade.T, podNames answer, pageSize, pages int) {
 	if err != nil || !slices.Equal(names, want) {
 		t.Reject(fmt.Sprintf("%d names: two pages have fewer pods than %d, and a text in Continue", len(want), pageSize),
 			fmt.Sprintf("%d names, and the error %v", len(names), err),
-			"what says that a page is the last one: page.Continue alone")
+			"what alone says that a page is the last one: page.Continue")
 	}
 }
 
-// gradeForbidden lets the server refuse one of the pages.
-func gradeForbidden(t *grade.T, podNames answer, pageSize, pages, page int) {
+// gradeRefused lets the server refuse one of the pages.
+func gradeRefused(t *grade.T, podNames answer, pageSize, pages, page int, refusal error) {
 	run, want := start(t, pageSize, pages)
 	if page == 1 {
-		run.Refuse("list", follow.Forbidden)
+		run.Refuse("list", refusal)
 	}
 	run.Requested = func(*http.Request) {
 		if len(run.Requests("list")) == page-1 {
-			run.Refuse("list", follow.Forbidden)
+			run.Refuse("list", refusal)
 		}
 	}
 	t.Doing("PodNames returns, when page %d of %d fails", page, pages)
 	names, err := podNames(run.Context(), run.Client(), int64(pageSize))
 	if err == nil {
-		t.Reject(fmt.Sprintf("an error, because the server answered 403 to page %d of %d", page, pages),
+		code := refusal.(apierrors.APIStatus).Status().Code
+		t.Reject(fmt.Sprintf("an error, because the server answered %d to page %d of %d", code, page, pages),
 			fmt.Sprintf("%d names of %d, and no error", len(names), len(want)), "what your code does with err")
+	}
+}
+
+// gradeEnd ends ctx after so many pages: between two requests, and then during one.
+func gradeEnd(t *grade.T, podNames answer, pageSize, pages, after int) {
+	for _, during := range []bool{false, true} {
+		run, want := start(t, pageSize, pages)
+		ctx, cancel := context.WithCancel(run.Context())
+		defer cancel()
+		end := func() {
+			if len(run.Requests("list")) != after {
+				return
+			}
+			if !during {
+				cancel()
+				return
+			}
+			run.Refuse("list", follow.ErrHangs)
+			time.AfterFunc(10*time.Millisecond, cancel)
+		}
+		end()
+		run.Requested = func(*http.Request) { end() }
+		t.Doing("PodNames returns, when ctx ends after page %d of %d", after, pages)
+		names, err := podNames(ctx, run.Client(), int64(pageSize))
+		if err == nil {
+			t.Reject(fmt.Sprintf("an error, because ctx has ended after page %d of %d", after, pages),
+				fmt.Sprintf("%d names of %d, and no error", len(names), len(want)), "what your code returns when ctx has ended")
+		}
 	}
 }
 

@@ -185,3 +185,45 @@ func StopsAtAShortPageWithAContinue(ctx context.Context, pods typedcorev1.PodInt
 		options.Continue = page.Continue
 	}
 }
+
+// StopsWhereNoCountRemains goes by the number of remaining pods, which a server may leave out.
+func StopsWhereNoCountRemains(ctx context.Context, pods typedcorev1.PodInterface, pageSize int64) ([]string, error) {
+	var names []string
+	options := metav1.ListOptions{Limit: pageSize}
+	for {
+		page, err := pods.List(ctx, options)
+		if err != nil {
+			return nil, err
+		}
+		for _, pod := range page.Items {
+			names = append(names, pod.Name)
+		}
+		if page.RemainingItemCount == nil || *page.RemainingItemCount == 0 {
+			return names, nil
+		}
+		options.Continue = page.Continue
+	}
+}
+
+// TakesTheEndOfCtxForTheLastPage returns a part of the names without an error when ctx has ended.
+func TakesTheEndOfCtxForTheLastPage(ctx context.Context, pods typedcorev1.PodInterface, pageSize int64) ([]string, error) {
+	var names []string
+	options := metav1.ListOptions{Limit: pageSize}
+	for ctx.Err() == nil {
+		page, err := pods.List(ctx, options)
+		if ctx.Err() != nil {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, pod := range page.Items {
+			names = append(names, pod.Name)
+		}
+		if page.Continue == "" {
+			break
+		}
+		options.Continue = page.Continue
+	}
+	return names, nil
+}
