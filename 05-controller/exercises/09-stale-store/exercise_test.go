@@ -44,6 +44,8 @@ var grader = grade.Exercise[answer]{
 		{Name: "takes what the store has", Answer: answers.TakesWhatTheStoreHas, Says: "is in the store: an error, or a new Secret"},
 		{Name: "deletes the old one", Answer: answers.DeletesTheOldOne, Says: "it sends DELETE secrets/"},
 		{Name: "asks the server's cache", Answer: answers.AsksTheServersCache, Says: "it has 2"},
+		{Name: "remembers what it has created", Answer: answers.RemembersWhatItHasCreated, Says: "Create whose answer was lost"},
+		{Name: "remembers what it may have created", Answer: answers.RemembersWhatItMayHaveCreated, Says: "somebody has deleted"},
 		{Name: "ignores the error of List", Answer: answers.IgnoresTheErrorOfList,
 			Says: "500 InternalError: EnsureSecret returns an error"},
 	},
@@ -66,7 +68,8 @@ var grader = grade.Exercise[answer]{
 
 		name := fmt.Sprintf("orders-%d", t.Rand.IntN(1000))
 		orders := g.createConfigMap(name)
-		if _, err := ensure("there is no Secret", orders); err != nil {
+		sent, err := ensure("there is no Secret", orders)
+		if err != nil {
 			t.Reject("EnsureSecret returns nil when there is no Secret", fmt.Sprintf("it returns: %v", err), "SecretInterface.Create")
 		}
 		first := g.secretOf("the first sync", orders)
@@ -83,8 +86,23 @@ var grader = grade.Exercise[answer]{
 			t.Reject("each Secret has a password of its own", "two have the same", "rand.Text")
 		}
 
+		// The connection breaks after a create, and then the store is still stale.
+		lost := g.createConfigMap(name + "-lost")
+		create := slices.IndexFunc(sent, func(request grade.Request) bool { return !request.Reads() }) + 1
+		breaking, _ := grade.Failing(g.withStaleCache(config), create, grade.AnswerLost)
+		t.Doing("EnsureSecret is called: the answer of Create is lost")
+		_ = ensureSecret(t.Context(), corelisters.NewSecretLister(store),
+			typedcorev1.NewForConfigOrDie(breaking).Secrets(namespace), lost)
+		_, _ = ensure("the answer of Create was lost, and the store does not have it yet", lost)
+		left := g.secretOf("a Create whose answer was lost, and another sync", lost)
+		if err := g.secrets.Delete(t.Context(), left.Name, metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = ensure("somebody has deleted the Secret, and the store does not have it", lost)
+		g.secretOf("a sync when somebody has deleted the Secret", lost)
+
 		_ = store.Add(first)
-		sent, err := ensure("the store has the Secret", orders)
+		sent, err = ensure("the store has the Secret", orders)
 		if err != nil {
 			t.Reject("EnsureSecret returns nil if the store has the Secret", fmt.Sprintf("it returns: %v", err), "SecretLister")
 		}

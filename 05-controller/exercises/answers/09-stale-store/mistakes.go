@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"slices"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -109,6 +110,53 @@ func IgnoresTheErrorOfList(
 				return nil
 			}
 		}
+	}
+	secret := newSecret(configMap)
+	secret.GenerateName = configMap.Name + "-"
+	_, err = secrets.Create(ctx, secret, metav1.CreateOptions{})
+	return err
+}
+
+var created, tried sync.Map // UIDs of ConfigMaps
+
+// RemembersWhatItHasCreated remembers it when Create has returned nil. If the answer is lost, it does not know what is there.
+func RemembersWhatItHasCreated(
+	ctx context.Context, lister corelisters.SecretLister, secrets typedcorev1.SecretInterface, configMap *corev1.ConfigMap,
+) error {
+	if _, known := created.Load(configMap.UID); known {
+		return nil
+	}
+	err := createAnother(ctx, lister, secrets, configMap)
+	if err == nil {
+		created.Store(configMap.UID, true)
+	}
+	return err
+}
+
+// RemembersWhatItMayHaveCreated creates only once, also if the Secret is deleted. And another process knows nothing of it.
+func RemembersWhatItMayHaveCreated(
+	ctx context.Context, lister corelisters.SecretLister, secrets typedcorev1.SecretInterface, configMap *corev1.ConfigMap,
+) error {
+	if _, known := tried.LoadOrStore(configMap.UID, true); known {
+		return nil
+	}
+	err := createAnother(ctx, lister, secrets, configMap)
+	if _, answered := err.(apierrors.APIStatus); answered {
+		tried.Delete(configMap.UID)
+	}
+	return err
+}
+
+// createAnother creates a Secret with a generated name if the store has none.
+func createAnother(
+	ctx context.Context, lister corelisters.SecretLister, secrets typedcorev1.SecretInterface, configMap *corev1.ConfigMap,
+) error {
+	stored, err := lister.Secrets(configMap.Namespace).List(labels.Everything())
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(stored, func(secret *corev1.Secret) bool { return metav1.IsControlledBy(secret, configMap) }) {
+		return nil
 	}
 	secret := newSecret(configMap)
 	secret.GenerateName = configMap.Name + "-"
