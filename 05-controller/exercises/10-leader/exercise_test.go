@@ -32,6 +32,7 @@ var grader = grade.Exercise[answer]{
 		{Name: "releases what it has lost", Answer: answers.ReleasesWhatItHasLost, Says: "released while"},
 		{Name: "releases without asking", Answer: answers.ReleasesWithoutAsking, Says: "carl releases it, and anna holds it"},
 		{Name: "releases what another holds", Answer: answers.ReleasesWhatAnotherHolds, Says: "ben releases it, and zoe holds it"},
+		{Name: "releases what has run out", Answer: answers.ReleasesWhatHasRunOut, Says: "rita releases it, and zoe holds it"},
 		{Name: "releases with an ended context", Answer: answers.ReleasesWithAnEndedContext, Says: "soon after the first has ended"},
 		{Name: "waits for an answer for ever", Answer: answers.WaitsForAnAnswerForEver, Says: "and the server answers nothing"},
 		{Name: "sleeps in place of waiting", Answer: answers.SleepsInPlaceOfWaiting, Says: "a request still runs"},
@@ -103,6 +104,15 @@ var grader = grade.Exercise[answer]{
 					notEnded)
 				alone.check(t, false)
 			}
+
+			// The Lease runs out while the work ends, and another process takes it.
+			out := start(t, &lease{}, lead, "rita", needs)
+			await(t, out.lease, out.works, time.Minute, "work is called in the only process", "OnStartedLeading")
+			out.cancel()
+			out.lease.breakRenewals("rita")
+			time.Sleep(time.Minute)
+			out.lease.pass("zoe")
+			await(t, out.lease, out.returned, needs+time.Minute, "Lead returns after work has", "the goroutine that runs the elector")
 
 			// The work ends while a request is under way, which takes some time more when its context has ended.
 			slow := start(t, &lease{slowEnd: time.Duration(1+t.Rand.IntN(60)) * time.Minute}, lead, "gina", 0)

@@ -94,6 +94,21 @@ func ReleasesWhatAnotherHolds(ctx context.Context, lock resourcelock.Interface, 
 	return err
 }
 
+// ReleasesWhatHasRunOut does not ask who holds the Lease when ctx has ended: it may have run out while the work ended.
+func ReleasesWhatHasRunOut(ctx context.Context, lock resourcelock.Interface, work func(ctx context.Context)) error {
+	worked := false
+	err := leadAndThen(ctx, lock, false, func(ctx context.Context) { worked = true; work(ctx) }, (*sync.WaitGroup).Wait, func() {})
+	if ctx.Err() == nil {
+		return err
+	}
+	if worked {
+		releaseWhoeverHolds(lock)
+	} else {
+		release(lock)
+	}
+	return nil
+}
+
 // releaseWhoeverHolds is release without the question who holds the Lease.
 func releaseWhoeverHolds(lock resourcelock.Interface) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
