@@ -1,7 +1,9 @@
 package exercise_test
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -11,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
@@ -41,6 +44,14 @@ var grader = grade.Exercise[answer]{
 		{Name: "adds while deleting", Answer: answers.AddsWhileDeleting, Says: "no new finalizers can be added"},
 		{Name: "creates the bucket only once", Answer: answers.CreatesTheBucketOnlyOnce, Says: "a bucket that could not be created"},
 		{Name: "takes any error of Get for gone", Answer: answers.TakesAnyErrorOfGetForGone, Says: "the 1st request, GET of"},
+		{Name: "takes each NotFound for a ConfigMap that is gone", Answer: answers.TakesEachNotFoundForAConfigMapThatIsGone,
+			Says: "the bucket cannot be created: a NotFound"},
+		{Name: "takes a bucket that is not found for gone", Answer: answers.TakesABucketThatIsNotFoundForGone,
+			Says: "the bucket cannot be removed: a NotFound"},
+		{Name: "removes the finalizer by its index", Answer: answers.RemovesTheFinalizerByItsIndex,
+			Says: "when another one went between your read and your write"},
+		{Name: "creates the bucket for one that is gone", Answer: answers.CreatesTheBucketForOneThatIsGone,
+			Says: "no bucket without the finalizer"},
 		{Name: "hides that the finalizer stays", Answer: answers.HidesThatTheFinalizerStays,
 			Says: "it returns nil, and the finalizer is there, and the bucket is gone"},
 		{Name: "has a context of its own", Answer: answers.HasAContextOfItsOwn, Says: "each request has the ctx"},
@@ -56,12 +67,14 @@ var grader = grade.Exercise[answer]{
 			buckets: map[string]bool{},
 		}
 
-		race := true // while the answer's first write is on its way, somebody adds another finalizer
+		race := func() { // while the answer's first write is on its way, somebody adds another finalizer
+			g.patch(g.name, fmt.Sprintf(`[{"op":"add","path":"/metadata/finalizers/-","value":%q}]`, late))
+			g.foreign = append(g.foreign, late)
+		}
 		raced := testkit.Intercept(config, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-			if race && r.Method != http.MethodGet {
-				race = false
-				g.patch(g.name, fmt.Sprintf(`[{"op":"add","path":"/metadata/finalizers/-","value":%q}]`, late))
-				g.foreign = append(g.foreign, late)
+			if race != nil && r.Method != http.MethodGet {
+				race()
+				race = nil
 			}
 			return next.RoundTrip(r)
 		})
@@ -72,11 +85,24 @@ var grader = grade.Exercise[answer]{
 		t.Cleanup(g.removeFinalizers)
 
 		g.create(g.name)
-		g.fails = true
-		g.expect("the bucket cannot be created", true)
-		// The race may have ended the first call before create. In the second one, the finalizer is there.
-		g.expect("the bucket cannot be created, again", true)
-		g.fails = false
+		for i, err := range errorsOfBuckets {
+			g.fails = err
+			when := "the bucket cannot be created: " + kind(err)
+			if i == 0 { // the race may end the first call before create; in the second one, the finalizer is there
+				g.expect(when, true)
+				g.expect(when+", again", true)
+			}
+			g.created = false
+			err := g.call(when)
+			switch {
+			case !g.created:
+				t.Reject("create is called again after a bucket that could not be created", "it is not called",
+					"the finalizer is there, and the bucket is not")
+			case err == nil:
+				t.Reject("Sync returns an error when "+when, "it returns: <nil>", "the error that create returns")
+			}
+		}
+		g.fails = nil
 		g.expect("the bucket can be created now", false)
 		if !g.buckets[g.name] {
 			t.Reject("there is a bucket "+g.name+", also after a bucket that could not be created",
@@ -84,13 +110,23 @@ var grader = grade.Exercise[answer]{
 		}
 		g.expect("the bucket is there", false)
 
+		g.patch(g.name, fmt.Sprintf(`[{"op":"add","path":"/metadata/finalizers/-","value":%q}]`, last))
+		g.foreign = append(g.foreign, last)
 		g.delete(g.name)
-		g.fails = true
-		g.expect("the ConfigMap is being deleted, and the bucket cannot be removed", true)
-		if len(g.ours()) == 0 {
-			t.Reject("the finalizer stays as long as the bucket is there", g.finalizers(), "the error that remove returns")
+		for _, err := range errorsOfBuckets {
+			g.fails = err
+			g.expect("the ConfigMap is being deleted, and the bucket cannot be removed: "+kind(err), true)
+			if len(g.ours()) == 0 {
+				t.Reject("the finalizer stays as long as the bucket is there", g.finalizers(), "the error that remove returns")
+			}
 		}
-		g.fails = false
+		g.fails = nil
+		race = func() { // while the write that removes the answer's finalizer is on its way, the first one goes
+			g.patch(g.name, fmt.Sprintf(`[{"op":"test","path":"/metadata/finalizers/0","value":%q},
+				{"op":"remove","path":"/metadata/finalizers/0"}]`, others))
+			g.foreign = g.foreign[1:]
+		}
+		_ = g.call("another one went between your read and your write") // an error is allowed: the key comes back
 		g.expect("the ConfigMap is being deleted, and the bucket can be removed", false)
 		if g.buckets[g.name] {
 			t.Reject("bucket "+g.name+" is removed", "it is still there", "the parameter remove of Sync")
@@ -182,14 +218,33 @@ func (g *world) newCase(name string, deleted bool) grade.Case {
 			}
 			return state + ", and the bucket is gone"
 		},
+		Check: func(failed grade.Failed) {
+			if configMap := g.get(name); bucket && (configMap == nil || len(configMap.Finalizers) == 0) {
+				g.Reject(failed.String()+": there is no bucket without the finalizer", "there is one", "the error of this request")
+			}
+		},
 	}
 }
 
-// others and late are the finalizers of somebody else.
+// These are the finalizers of somebody else.
 const (
 	others = "example.com/others"
 	late   = "example.com/late"
+	last   = "example.com/z-last"
 )
+
+// errorsOfBuckets are errors of create and remove. Where the buckets are, something else can be not found, too.
+var errorsOfBuckets = []error{
+	errors.New("not now"),
+	apierrors.NewNotFound(schema.GroupResource{Resource: "accounts"}, "billing"),
+	apierrors.NewConflict(schema.GroupResource{Resource: "accounts"}, "billing", errors.New("not now")),
+	apierrors.NewAlreadyExists(schema.GroupResource{Resource: "accounts"}, "billing"),
+}
+
+// kind says which error it is.
+func kind(err error) string {
+	return "a " + cmp.Or(string(apierrors.ReasonForError(err)), "plain") + " error"
+}
 
 type world struct {
 	*grade.T
@@ -200,8 +255,9 @@ type world struct {
 	sync       answer
 	buckets    map[string]bool
 	foreign    []string // the finalizers of somebody else that the ConfigMap has
-	fails      bool     // create and remove fail
+	fails      error    // of create and remove
 	called     bool     // one of them was called
+	created    bool     // create was called
 	expected   string   // what was expected when create or remove was called too early or too late
 	seen       string
 }
@@ -214,6 +270,7 @@ func (g *world) createBucket(_ context.Context, bucket string) error {
 	case len(g.ours()) == 0:
 		g.expected, g.seen = "the finalizer is on the server before the bucket is created", g.finalizers()
 	}
+	g.created = true
 	return g.set(bucket, true)
 }
 
@@ -230,8 +287,8 @@ func (g *world) removeBucket(_ context.Context, bucket string) error {
 
 func (g *world) set(bucket string, there bool) error {
 	g.called = true
-	if g.fails {
-		return fmt.Errorf("bucket %s: not now", bucket)
+	if g.fails != nil {
+		return g.fails
 	}
 	g.buckets[bucket] = there
 	return nil
@@ -239,6 +296,14 @@ func (g *world) set(bucket string, there bool) error {
 
 // expect calls Sync, which must return an error or must not.
 func (g *world) expect(when string, wantError bool) {
+	if err := g.call(when); wantError != (err != nil) {
+		expected := map[bool]string{true: "an error", false: "nil"}[wantError]
+		g.Reject(fmt.Sprintf("Sync returns %s when %s", expected, when), fmt.Sprintf("it returns: %v", err), "ObjectMeta.DeletionTimestamp")
+	}
+}
+
+// call calls Sync, which must not call create or remove at the wrong time, and must keep the finalizers of somebody else.
+func (g *world) call(when string) error {
 	g.Doing("Sync is called, when %s", when)
 	err := g.sync(g.Context(), g.learners, g.name, g.createBucket, g.removeBucket)
 	if configMap := g.configMap(); err == nil && !g.called && configMap != nil && configMap.DeletionTimestamp == nil {
@@ -249,10 +314,6 @@ func (g *world) expect(when string, wantError bool) {
 	if g.expected != "" {
 		g.Reject(g.expected, g.seen, "ObjectMeta.DeletionTimestamp, and the order of your calls")
 	}
-	if wantError != (err != nil) {
-		expected := map[bool]string{true: "an error", false: "nil"}[wantError]
-		g.Reject(fmt.Sprintf("Sync returns %s when %s", expected, when), fmt.Sprintf("it returns: %v", err), "ObjectMeta.DeletionTimestamp")
-	}
 	configMap := g.configMap()
 	for _, finalizer := range g.foreign {
 		switch {
@@ -261,9 +322,11 @@ func (g *world) expect(when string, wantError bool) {
 			g.Reject("the finalizer of somebody else stays, which was added between your read and your write", g.finalizers(),
 				"ObjectMeta.ResourceVersion, in an update or in a patch")
 		default:
-			g.Reject("the finalizer of somebody else stays, when "+when, g.finalizers(), "ObjectMeta.Finalizers is a list")
+			g.Reject("the finalizer of somebody else stays, when "+when, g.finalizers(),
+				"ObjectMeta.Finalizers is a list; an index is that of the version which was read")
 		}
 	}
+	return err
 }
 
 // configMap returns what the server holds, or nil.
@@ -280,7 +343,7 @@ func (g *world) get(name string) *corev1.ConfigMap {
 // ours returns the finalizers that are not somebody else's.
 func (g *world) ours() []string {
 	if configMap := g.configMap(); configMap != nil {
-		return slices.DeleteFunc(configMap.Finalizers, func(f string) bool { return f == others || f == late })
+		return slices.DeleteFunc(configMap.Finalizers, func(f string) bool { return f == others || f == late || f == last })
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package exercise
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -143,6 +144,70 @@ func TakesAnyErrorOfGetForGone(
 		return nil
 	}
 	return Sync(ctx, configMaps, name, create, remove)
+}
+
+// TakesEachNotFoundForAConfigMapThatIsGone takes each NotFound for that of Get. It can be that of create, too.
+func TakesEachNotFoundForAConfigMapThatIsGone(
+	ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string, create, remove bucketFunc,
+) error {
+	err := Sync(ctx, configMaps, name, create, remove)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// TakesABucketThatIsNotFoundForGone takes a NotFound of remove for a bucket that is gone. A second remove returns nil; this is
+// something else that was not found.
+func TakesABucketThatIsNotFoundForGone(
+	ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string, create, remove bucketFunc,
+) error {
+	return Sync(ctx, configMaps, name, create, func(ctx context.Context, bucket string) error {
+		if err := remove(ctx, bucket); !apierrors.IsNotFound(err) {
+			return err
+		}
+		return nil
+	})
+}
+
+// RemovesTheFinalizerByItsIndex sends the index of its finalizer at the time of the read. By now, another one can have it.
+func RemovesTheFinalizerByItsIndex(
+	ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string, create, remove bucketFunc,
+) error {
+	configMap, err := get(ctx, configMaps, name)
+	if configMap == nil {
+		return err
+	}
+	if configMap.DeletionTimestamp == nil {
+		return addFinalizerAndCreate(ctx, configMaps, configMap, create)
+	}
+	index := slices.Index(configMap.Finalizers, finalizer)
+	if index < 0 {
+		return nil
+	}
+	if err := remove(ctx, name); err != nil {
+		return err
+	}
+	patch := fmt.Appendf(nil, `[{"op":"remove","path":"/metadata/finalizers/%d"}]`, index)
+	_, err = configMaps.Patch(ctx, name, types.JSONPatchType, patch, metav1.PatchOptions{})
+	return err
+}
+
+// CreatesTheBucketForOneThatIsGone goes on when the ConfigMap has gone before it got the finalizer.
+func CreatesTheBucketForOneThatIsGone(
+	ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string, create, remove bucketFunc,
+) error {
+	configMap, err := get(ctx, configMaps, name)
+	if configMap == nil {
+		return err
+	}
+	if configMap.DeletionTimestamp != nil {
+		return release(ctx, configMaps, configMap, remove)
+	}
+	if err := addFinalizer(ctx, configMaps, configMap); err != nil && !apierrors.IsNotFound(err) {
+		return err
+	}
+	return create(ctx, name)
 }
 
 // HidesThatTheFinalizerStays returns nil after an error of the update that removes the finalizer.
