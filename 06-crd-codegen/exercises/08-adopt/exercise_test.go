@@ -42,6 +42,11 @@ var grader = grade.Exercise[answer]{
 		{Name: "takes it from another owner", Answer: answers.TakesItFromAnotherOwner, Says: "it belongs to another DatabaseManager"},
 		{Name: "searches the annotation for the name", Answer: answers.SearchesTheAnnotationForTheName, Says: "begins like that"},
 		{Name: "ignores that it is not allowed", Answer: answers.IgnoresThatItIsNotAllowed, Says: "Adopt returns an error"},
+		{Name: "compares the names only", Answer: answers.ComparesTheNamesOnly, Says: "it belongs to the one that has replaced"},
+		{Name: "adopts for one that is gone", Answer: answers.AdoptsForOneThatIsGone, Says: "the DatabaseManager is gone"},
+		{Name: "believes the store after an error", Answer: answers.BelievesTheStoreAfterAnError,
+			Says: "nothing is written when it is not known"},
+		{Name: "takes any owner for the controller", Answer: answers.TakesAnyOwnerForTheController, Says: "d owns it already"},
 		{Name: "replaces the other owners", Answer: answers.ReplacesTheOtherOwners, Says: "is still an owner"},
 	},
 	Timeout: time.Minute, // it sends more requests than other graders
@@ -118,6 +123,21 @@ func gradeAdopt(t *grade.T, adopt answer) {
 		t.Reject("no request that writes if the Secret belongs to d already", fmt.Sprintf("it has sent %s", sent), "metav1.IsControlledBy")
 	}
 
+	// d is an owner already, and not the controller.
+	owned := metav1.NewControllerRef(d, answers.Kind)
+	owned.Controller = nil
+	if t.Rand.IntN(2) == 0 {
+		owned.Controller = new(false)
+	}
+	owns := s.secret(asks, *owned)
+	err := call(d, owns)
+	now = s.get(owns.Name)
+	if err != nil || !metav1.IsControlledBy(now, d) || !slices.ContainsFunc(now.OwnerReferences, s.isTeam) {
+		t.Reject("d owns it already, and is not its controller: d becomes the controller, and the other owner stays",
+			fmt.Sprintf("Adopt returns %v, d is its controller: %t, its owners are %s", err, metav1.IsControlledBy(now, d), owners(now)),
+			"metav1.IsControlledBy: which owner has controller: true?")
+	}
+
 	rejects := func(what, look string, d *dbv1alpha1.DatabaseManager, before *corev1.Secret) {
 		err := call(d, before)
 		now := s.get(before.Name)
@@ -163,9 +183,14 @@ func gradeAdopt(t *grade.T, adopt answer) {
 	look = "the store can be behind: the server knows"
 	replaced := s.database("replaced")
 	s.delete("replaced")
-	s.database("replaced")
+	replacement := s.database("replaced")
+	rejects("it belongs to the one that has replaced the DatabaseManager, of the same name", "owners are compared by their UIDs", replaced,
+		s.secret(map[string]string{"coolops.cn/adopt": "replaced"}, *metav1.NewControllerRef(replacement, answers.Kind)))
 	rejects("the DatabaseManager was replaced by another one of its name", look, replaced,
 		s.secret(map[string]string{"coolops.cn/adopt": "replaced"}))
+	gone := s.database("gone")
+	s.delete("gone")
+	rejects("the DatabaseManager is gone", look, gone, s.secret(map[string]string{"coolops.cn/adopt": "gone"}))
 	s.delete(d.Name)
 	rejects("the DatabaseManager is being deleted", look, d, s.secret(asks))
 	s.gradeErrors(config)
@@ -186,6 +211,20 @@ func (s server) gradeErrors(config *rest.Config) {
 					return "the Secret does not belong to d"
 				}
 				return done
+			},
+			Check: func(failed grade.Failed) {
+				if !failed.Request.Reads() {
+					return
+				}
+				for _, next := range failed.Requests[failed.Request.Number:] { // it may read again
+					if next.Reads() && next.Resource == failed.Request.Resource {
+						return
+					}
+					if !next.Reads() {
+						s.t.Reject(failed.String()+": nothing is written when it is not known what the server has",
+							"Adopt sends "+next.String(), "what becomes of the error of this request?")
+					}
+				}
 			},
 		}
 	}}

@@ -75,6 +75,52 @@ func IgnoresThatItIsNotAllowed(ctx context.Context, databases databases, secrets
 	return err
 }
 
+// ComparesTheNamesOnly takes a controller of the same kind and name for d. It can be an earlier or a later one.
+func ComparesTheNamesOnly(ctx context.Context, databases databases, secrets secrets, d *database, name string) error {
+	secret, err := secrets.Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	if owner := metav1.GetControllerOf(secret); owner != nil && owner.Kind == Kind.Kind && owner.Name == d.Name {
+		return nil
+	}
+	return Adopt(ctx, databases, secrets, d, name)
+}
+
+// AdoptsForOneThatIsGone adopts although the server does not say that d is there.
+func AdoptsForOneThatIsGone(ctx context.Context, databases databases, secrets secrets, d *database, name string) error {
+	return adopt(ctx, secrets, d, name, func(secret *corev1.Secret) error {
+		fresh, err := databases.Get(ctx, d.Name, metav1.GetOptions{})
+		if err == nil && (fresh.UID != d.UID || fresh.DeletionTimestamp != nil) {
+			return fmt.Errorf("the DatabaseManager %s is deleted", d.Name)
+		}
+		return errors.Join(checkOwner(secret), checkAnnotation(secret, d))
+	})
+}
+
+// BelievesTheStoreAfterAnError adopts if the server cannot say whether d is there.
+func BelievesTheStoreAfterAnError(ctx context.Context, databases databases, secrets secrets, d *database, name string) error {
+	return adopt(ctx, secrets, d, name, func(secret *corev1.Secret) error {
+		fresh, err := databases.Get(ctx, d.Name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) || err == nil && (fresh.UID != d.UID || fresh.DeletionTimestamp != nil) {
+			return fmt.Errorf("the DatabaseManager %s is deleted", d.Name)
+		}
+		return errors.Join(checkOwner(secret), checkAnnotation(secret, d))
+	})
+}
+
+// TakesAnyOwnerForTheController writes nothing if d is an owner, also without controller: true.
+func TakesAnyOwnerForTheController(ctx context.Context, databases databases, secrets secrets, d *database, name string) error {
+	secret, err := secrets.Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(secret.OwnerReferences, func(owner metav1.OwnerReference) bool { return owner.UID == d.UID }) {
+		return nil
+	}
+	return Adopt(ctx, databases, secrets, d, name)
+}
+
 // ReplacesTheOtherOwners leaves d as the only owner.
 func ReplacesTheOtherOwners(ctx context.Context, databases databases, secrets secrets, d *database, name string) error {
 	return adopt(ctx, secrets, d, name, func(secret *corev1.Secret) error {
