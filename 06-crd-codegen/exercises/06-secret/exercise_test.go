@@ -100,7 +100,8 @@ func gradeLog(t *grade.T, createPassword answer) {
 					"a log without secrets must still be of use, at any verbosity")
 			case exists && !hasLine(log, name, "already exists"):
 				t.Reject("the log has the server's error when the Secret could not be created, with the name",
-					fmt.Sprintf("at verbosity %d no line has both \"already exists\" and %s", verbosity, name), "what does the operator see?")
+					fmt.Sprintf("at verbosity %d no line has both \"already exists\" and %s", verbosity, name),
+					"what does the operator see?")
 			}
 		}
 		secret := testkit.Must(secrets.Get(t.Context(), name, metav1.GetOptions{}))(t)

@@ -208,7 +208,8 @@ func (g *world) removesAFinalizer(release answer) {
 	}
 	if now := g.get(d.Name); !slices.Contains(now.Finalizers, "example.com/archive") || slices.Contains(now.Finalizers, retain) {
 		g.Reject("only coolops.cn/retain goes, also if another one goes between your read and your write",
-			fmt.Sprintf("the finalizers are %q", now.Finalizers), "an index is that of the version which was read: metadata.resourceVersion")
+			fmt.Sprintf("the finalizers are %q", now.Finalizers),
+			"an index is that of the version which was read: metadata.resourceVersion")
 	}
 }
 
