@@ -34,6 +34,12 @@ var grader = grade.Exercise[answer]{
 		{Name: "prints when the deletion begins", Answer: answers.PrintsWhenTheDeletionBegins, Says: "0 deletions"},
 		{Name: "asks the tombstone for the name", Answer: answers.AsksTheTombstoneForTheName, Says: "(mistakes.go:"},
 		{Name: "ignores the error", Answer: answers.IgnoresTheError, Says: "PrintDeletions returned nil"},
+		{Name: "remembers the phase", Answer: answers.RemembersThePhase, Says: "has the last phase"},
+		{Name: "asks the store", Answer: answers.AsksTheStore, Says: "the store already has the next pod"},
+		{Name: "prints each name once", Answer: answers.PrintsEachNameOnce, Says: "no line"},
+		{Name: "prints later", Answer: answers.PrintsLater, Says: "after the handler had returned"},
+		{Name: "trusts a pod that had ended", Answer: answers.TrustsAPodThatHadEnded, Says: "phase unknown\""},
+		{Name: "prints once for all handlers", Answer: answers.PrintsOnceForAllHandlers, Says: "two handlers"},
 	},
 	Grade: func(t *grade.T, printDeletions answer) {
 		t.Bubble(func(t *grade.T) {
@@ -55,24 +61,26 @@ func gradeDeletions(t *grade.T, printDeletions answer) {
 	server.Create(missed)
 	server.Create(elsewhere)
 	c := checker{}
-	// The handler is called without the informer, too.
-	var handler cache.ResourceEventHandler
+	// The handlers are called without the informer, too.
+	var handlers []cache.ResourceEventHandler
 	informer := podinformer.Changed{
 		SharedIndexInformer: podinformer.New(server.Core().RESTClient(), 0),
 		Handler: func(added cache.ResourceEventHandler) cache.ResourceEventHandler {
-			handler = added
+			handlers = append(handlers, added)
 			return added
 		},
 	}
-	if err := printDeletions(informer.Typed(), &c.printed); err != nil {
-		t.Reject("PrintDeletions adds a handler", "it returned the error: "+err.Error(), "the error's words")
+	for _, out := range []io.Writer{&c.printed, &c.other} {
+		if err := printDeletions(informer.Typed(), out); err != nil {
+			t.Reject("PrintDeletions adds a handler", "it returned the error: "+err.Error(), "the error's words")
+		}
 	}
 	go informer.RunWithContext(t.Context())
 	synctest.Wait()
 
 	const terminating = "a DeletionTimestamp says that the deletion has begun: which function is called when the pod has gone?"
 	for i, phase := range phases {
-		pod := newPod(namespace, fmt.Sprintf("seen-%d", i), number)
+		pod := newPod(namespace, fmt.Sprintf("seen-%d", i/2), number) // two have the same name, one after the other
 		server.Create(pod)
 		pod.Status.Phase = phase
 		server.Update(pod)
@@ -93,9 +101,10 @@ func gradeDeletions(t *grade.T, printDeletions answer) {
 		}
 		server.Delete(pod)
 		synctest.Wait()
-		c.expect(t, "AddTypedEventHandler, and its DeleteFunc", fmt.Sprintf("deleted %s/%s: %s", namespace, pod.Name, phase))
+		c.expect(t, "AddTypedEventHandler, and its DeleteFunc; a name can come again", fmt.Sprintf("deleted %s/%s: %s", namespace, pod.Name, phase))
 	}
 	const look = "chapter 2, No route to the server; the fields of cache.DeletedObject"
+	elsewhere.Status.Phase = []corev1.PodPhase{corev1.PodSucceeded, corev1.PodFailed}[t.Rand.IntN(2)]
 	elsewhere.DeletionTimestamp, elsewhere.Finalizers = new(metav1.Now()), []string{"example.com/disk"}
 	server.Update(elsewhere)
 	synctest.Wait()
@@ -110,25 +119,65 @@ func gradeDeletions(t *grade.T, printDeletions answer) {
 	c.expect(t, look, fmt.Sprintf("deleted %s/%s: phase unknown", namespace, missed.Name),
 		fmt.Sprintf("deleted other/%s: phase unknown", elsewhere.Name))
 
-	if handler != nil { // or no handler was added, and the line is missing
-		handler.OnDelete(cache.DeletedFinalStateUnknown{Key: namespace + "/never-seen"})
+	gradeBehind(t, handlers, &c, stays)
+	var lines []string
+	for i := range 100 { // a goroutine can be quick enough once
+		key := fmt.Sprintf("%s/never-seen-%d", namespace, i)
+		lines = append(lines, fmt.Sprintf("deleted %s: phase unknown", key))
+		for _, handler := range handlers {
+			handler.OnDelete(cache.DeletedFinalStateUnknown{Key: key})
+		}
+		before := len(c.printed.Lines())
+		synctest.Wait()
+		if len(c.printed.Lines()) > before {
+			t.Reject("the line is written when the handler returns", "it was written after the handler had returned",
+				"who writes the lines? A goroutine that nobody waits for can be too late, or lose some")
+		}
 	}
-	c.expect(t, look, fmt.Sprintf("deleted %s/never-seen: phase unknown", namespace))
+	c.expect(t, look, lines...)
 
 	podinformer.RejectWithoutError(t, server.Core().RESTClient(), "PrintDeletions", func(informer podinformer.Informer) error {
 		return printDeletions(informer, io.Discard)
 	})
 }
 
-// checker reads what an answer prints.
+// gradeBehind calls the handlers for a pod whose last change comes with its deletion. They are behind: the store has the next pod
+// of that name.
+func gradeBehind(t *grade.T, handlers []cache.ResourceEventHandler, c *checker, next *corev1.Pod) {
+	deleted := next.DeepCopy()
+	deleted.UID, deleted.Status.Phase = "uid-of-the-one-before", corev1.PodPending
+	if next.Status.Phase == corev1.PodPending {
+		deleted.Status.Phase = corev1.PodRunning
+	}
+	line := fmt.Sprintf("deleted %s/%s: %s", deleted.Namespace, deleted.Name, deleted.Status.Phase)
+	for _, handler := range handlers {
+		handler.OnDelete(deleted)
+	}
+	synctest.Wait()
+	switch lines := c.printed.Lines()[c.read:]; {
+	case len(lines) == 0:
+		t.Reject(fmt.Sprintf("the line %q, also if the store already has the next pod of that name", line), "no line",
+			"a handler can be behind the store: what does its argument say?")
+	case lines[0] != line:
+		t.Reject(fmt.Sprintf("the line %q", line), fmt.Sprintf("%q", lines[0]),
+			"the last change can come with the deletion: the pod in the handler's argument has the last phase")
+	}
+	c.expect(t, "a deletion is one call of the handler", line)
+}
+
+// checker reads what an answer prints, with two handlers of one informer.
 type checker struct {
-	printed testkit.Buffer
-	read    int // lines
+	printed, other testkit.Buffer
+	read           int // lines
 }
 
 // expect rejects the answer if it has printed other lines since the last call.
 func (c *checker) expect(t *grade.T, look string, expected ...string) {
 	seen := c.printed.Lines()[c.read:]
+	if others := len(c.other.Lines()) - c.read; others != len(seen) {
+		t.Reject("two handlers of one informer print the same lines", fmt.Sprintf("%d lines, and %d", len(seen), others),
+			"what do two calls of PrintDeletions share? A variable of the package?")
+	}
 	c.read += len(seen)
 	slices.Sort(expected)
 	slices.Sort(seen) // what was missed has no order

@@ -3,6 +3,7 @@ package exercise
 import (
 	"fmt"
 	"io"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/cache"
@@ -112,4 +113,107 @@ func AsksTheTombstoneForTheName(pods cache.TypedSharedIndexInformer[*corev1.Pod]
 func IgnoresTheError(pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Writer) error {
 	_ = PrintDeletions(pods, out)
 	return nil
+}
+
+// RemembersThePhase prints the phase that it has seen last. A last change can come with the deletion.
+func RemembersThePhase(pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Writer) error {
+	phases := map[cache.ObjectName]corev1.PodPhase{}
+	_, err := pods.AddTypedEventHandler(cache.TypedResourceEventHandlerFuncs[*corev1.Pod]{
+		AddFunc:    func(pod *corev1.Pod) { phases[cache.MetaObjectToName(pod)] = pod.Status.Phase },
+		UpdateFunc: func(_, pod *corev1.Pod) { phases[cache.MetaObjectToName(pod)] = pod.Status.Phase },
+		DeleteFunc: func(deleted cache.DeletedObject[*corev1.Pod]) {
+			phase := "phase unknown"
+			if deleted.FinalStateUnknown == nil {
+				phase = string(phases[deleted.GetObjectName()])
+			}
+			fmt.Fprintf(out, "deleted %s: %s\n", deleted.GetObjectName(), phase)
+		},
+	})
+	return err
+}
+
+// AsksTheStore prints nothing if the store has a pod of that name: that can be the next one.
+func AsksTheStore(pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Writer) error {
+	return printUnless(pods, out, func(deleted cache.DeletedObject[*corev1.Pod]) bool {
+		_, exists, _ := pods.GetStore().GetByKey(deleted.GetKey())
+		return exists
+	})
+}
+
+// PrintsEachNameOnce forgets that a second pod of that name can be deleted.
+func PrintsEachNameOnce(pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Writer) error {
+	printed := map[string]bool{}
+	return printUnless(pods, out, func(deleted cache.DeletedObject[*corev1.Pod]) bool {
+		before := printed[deleted.GetKey()]
+		printed[deleted.GetKey()] = true
+		return before
+	})
+}
+
+var printed sync.Map // by UID, or by key
+
+// PrintsOnceForAllHandlers skips what another handler has printed, to another writer.
+func PrintsOnceForAllHandlers(pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Writer) error {
+	return printUnless(pods, out, func(deleted cache.DeletedObject[*corev1.Pod]) bool {
+		id := deleted.GetKey()
+		if deleted.FinalStateUnknown == nil {
+			id = string(deleted.OptionalObj.UID)
+		}
+		_, before := printed.LoadOrStore(id, true)
+		return before
+	})
+}
+
+// PrintsLater prints in a goroutine, and drops a line if that is behind.
+func PrintsLater(pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Writer) error {
+	lines := make(chan string, 100)
+	go func() {
+		for line := range lines {
+			fmt.Fprint(out, line)
+		}
+	}()
+	return PrintDeletions(pods, writerFunc(func(line []byte) (int, error) {
+		select {
+		case lines <- string(line):
+		default:
+		}
+		return len(line), nil
+	}))
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+// TrustsAPodThatHadEnded prints the phase of a tombstone's pod if that had ended. Another pod of that name can have come and gone.
+func TrustsAPodThatHadEnded(pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Writer) error {
+	_, err := pods.AddTypedEventHandler(cache.TypedResourceEventHandlerFuncs[*corev1.Pod]{
+		DeleteFunc: func(deleted cache.DeletedObject[*corev1.Pod]) {
+			phase := "phase unknown"
+			if pod := deleted.OptionalObj; pod != nil {
+				ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+				if ended || deleted.FinalStateUnknown == nil {
+					phase = string(pod.Status.Phase)
+				}
+			}
+			fmt.Fprintf(out, "deleted %s: %s\n", deleted.GetObjectName(), phase)
+		},
+	})
+	return err
+}
+
+// printUnless is PrintDeletions without some lines.
+func printUnless(pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Writer, not func(cache.DeletedObject[*corev1.Pod]) bool) error {
+	_, err := pods.AddTypedEventHandler(cache.TypedResourceEventHandlerFuncs[*corev1.Pod]{
+		DeleteFunc: func(deleted cache.DeletedObject[*corev1.Pod]) {
+			phase := "phase unknown"
+			if deleted.FinalStateUnknown == nil {
+				phase = string(deleted.OptionalObj.Status.Phase)
+			}
+			if !not(deleted) {
+				fmt.Fprintf(out, "deleted %s: %s\n", deleted.GetObjectName(), phase)
+			}
+		},
+	})
+	return err
 }
