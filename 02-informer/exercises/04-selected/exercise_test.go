@@ -34,6 +34,8 @@ var grader = grade.Exercise[answer]{
 		{Name: "selects the label by a field", Answer: answers.SelectsTheLabelByAField, Says: "metadata.labels.app"},
 		{Name: "leaves out what has ended", Answer: answers.LeavesOutWhatHasEnded, Says: "selects by the phase, too"},
 		{Name: "forgets the namespace", Answer: answers.ForgetsTheNamespace, Says: "the pods of all namespaces"},
+		{Name: "keeps the selectors in variables", Answer: answers.KeepsTheSelectorsInVariables, Says: "selects as another factory"},
+		{Name: "has one factory for each namespace", Answer: answers.HasOneFactoryForEachNamespace, Says: "of a second factory"},
 	},
 	Grade: func(t *grade.T, newFactory answer) {
 		t.Bubble(func(t *grade.T) {
@@ -62,13 +64,18 @@ func gradeFactory(t *grade.T, newFactory answer, number int) {
 	}
 
 	ctx, cancel := context.WithCancel(t.Context())
-	factory := newFactory(kubernetes.NewForConfigOrDie(server.Config()), namespace, app, node)
-	if factory == nil {
-		t.Reject("a factory", "nil", "NewFactory's documentation")
+	newInformer := func(app, node string) (informers.SharedInformerFactory, cache.SharedIndexInformer) {
+		factory := newFactory(kubernetes.NewForConfigOrDie(server.Config()), namespace, app, node)
+		if factory == nil {
+			t.Reject("a factory", "nil", "NewFactory's documentation")
+		}
+		t.Cleanup(factory.Shutdown)
+		t.Cleanup(cancel)
+		return factory, factory.Core().V1().Pods().Informer()
 	}
-	informer := factory.Core().V1().Pods().Informer()
-	t.Cleanup(factory.Shutdown)
-	t.Cleanup(cancel)
+	factory, informer := newInformer(app, node)
+	// Another factory is made before the first one has sent a request.
+	secondFactory, second := newInformer(otherApp.Labels["app"], node)
 	var failure error
 	err := informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) { failure = err })
 	if err != nil {
@@ -85,6 +92,12 @@ func gradeFactory(t *grade.T, newFactory answer, number int) {
 			"the options that the reflector has set before the tweak: watchList in client-go's tools/cache/reflector.go")
 	}
 	expectPods(t, server, informer, "at first", one, two, failed, succeeded)
+	secondFactory.StartWithContext(ctx)
+	synctest.Wait()
+	if keys, expected := second.GetStore().ListKeys(), namespace+"/"+otherApp.Name; !slices.Equal(keys, []string{expected}) {
+		t.Reject("the store of a second factory, with another app, has "+expected, fmt.Sprintf("it has %q", keys),
+			"what do two calls of NewFactory share? A variable of the package?")
+	}
 
 	moved := two.DeepCopy()
 	moved.Labels["app"] = "db"
@@ -152,6 +165,9 @@ func expectPods(t *grade.T, server *fakeserver.Server, informer cache.SharedInfo
 	}
 	look := "WithTweakListOptions; LabelSelector and FieldSelector of metav1.ListOptions"
 	if sent := server.Requests("list", "watch"); len(sent) > 0 {
+		if strings.Contains(sent[len(sent)-1].Query.Get("labelSelector"), "db") {
+			look = "the request selects as another factory, which was made later: what do both share? A variable of the package?"
+		}
 		if sent[len(sent)-1].Namespace == "" {
 			look = "the request is for the pods of all namespaces: WithNamespace"
 		}

@@ -1,6 +1,8 @@
 package exercise
 
 import (
+	"sync"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -56,4 +58,22 @@ func ForgetsTheNamespace(clientset kubernetes.Interface, _, app, node string) in
 		options.LabelSelector = "app=" + app
 		options.FieldSelector = "spec.nodeName=" + node
 	})
+}
+
+var labelSelector, fieldSelector string
+
+// KeepsTheSelectorsInVariables reads them at each request. The next call of NewFactory changes them for this factory, too.
+func KeepsTheSelectorsInVariables(clientset kubernetes.Interface, namespace, app, node string) informers.SharedInformerFactory {
+	labelSelector, fieldSelector = "app="+app, "spec.nodeName="+node
+	return newFactory(clientset, namespace, func(options *metav1.ListOptions) {
+		options.LabelSelector, options.FieldSelector = labelSelector, fieldSelector
+	})
+}
+
+var factories sync.Map // by namespace
+
+// HasOneFactoryForEachNamespace returns an earlier factory, although that has another app and another node.
+func HasOneFactoryForEachNamespace(clientset kubernetes.Interface, namespace, app, node string) informers.SharedInformerFactory {
+	factory, _ := factories.LoadOrStore(namespace, NewFactory(clientset, namespace, app, node))
+	return factory.(informers.SharedInformerFactory)
 }
