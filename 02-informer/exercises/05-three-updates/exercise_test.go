@@ -32,6 +32,7 @@ var grader = grade.Exercise[answer]{
 		{Name: "compares generations", Answer: answers.ComparesGenerations, Says: "after a change of"},
 		{Name: "compares the informer's last version", Answer: answers.ComparesTheInformersLastVersion, Says: "after a relist"},
 		{Name: "compares labels and status", Answer: answers.ComparesLabelsAndStatus, Says: "seen      relisted"},
+		{Name: "remembers the version for all handlers", Answer: answers.RemembersTheVersionForAllHandlers, Says: "two handlers"},
 	},
 	Grade: func(t *grade.T, printUpdates answer) {
 		t.Bubble(func(t *grade.T) {
@@ -72,28 +73,35 @@ func gradeUpdates(t *grade.T, printUpdates answer) {
 		return words
 	}
 	every := func(word string) []string { return slices.Repeat([]string{word}, len(pods)) }
-	// The handler is called without the informer, too.
-	var handler cache.ResourceEventHandler
+	// The handlers are called without the informer, too.
+	var handlers []cache.ResourceEventHandler
 	informer := podinformer.Changed{
 		SharedIndexInformer: podinformer.New(server.Core().RESTClient(), resync),
 		Handler: func(added cache.ResourceEventHandler) cache.ResourceEventHandler {
-			handler = added
+			handlers = append(handlers, added)
 			return added
 		},
 	}
-	var printed testkit.Buffer
-	if err := printUpdates(informer.Typed(), &printed); err != nil {
-		t.Reject("PrintUpdates adds a handler", "it returned the error: "+err.Error(), "the error's words")
+	var printed, other testkit.Buffer // of two handlers
+	for _, out := range []io.Writer{&printed, &other} {
+		if err := printUpdates(informer.Typed(), out); err != nil {
+			t.Reject("PrintUpdates adds a handler", "it returned the error: "+err.Error(), "the error's words")
+		}
 	}
 	go informer.RunWithContext(t.Context())
 	synctest.Wait()
 
 	before := 0
 	expect := func(when, look string, expected []string) {
-		seen := printed.Lines()[before:]
+		seen, others := printed.Lines()[before:], other.Lines()[before:]
 		before += len(seen)
-		slices.Sort(expected)
-		slices.Sort(seen) // a relist and a resync have no order
+		for _, lines := range [][]string{expected, seen, others} {
+			slices.Sort(lines) // a relist and a resync have no order
+		}
+		if !slices.Equal(seen, others) {
+			t.Reject(fmt.Sprintf("%s, two handlers of one informer print the same: %s", when, list(expected)),
+				list(seen)+"; and "+list(others), "what do two calls of PrintUpdates share? A variable of the package?")
+		}
 		if !slices.Equal(expected, seen) {
 			t.Reject(fmt.Sprintf("%s: %s", when, list(expected)), list(seen), look)
 		}
@@ -105,13 +113,15 @@ func gradeUpdates(t *grade.T, printUpdates answer) {
 		synctest.Wait()
 		expect("after a change of its "+change.part, "which field of metadata does the server change with every change?", lines("changed"))
 	}
-	if handler != nil { // or no handler was added, and lines are missing
+	if len(handlers) > 0 { // or no handler was added, and lines are missing
 		// After version 999 comes 1000, or a greater one.
 		length, pod := 3+t.Rand.IntN(12), pods[0].DeepCopy()
 		changed := pod.DeepCopy()
 		pod.ResourceVersion, changed.ResourceVersion = strings.Repeat("9", length), "1"+strings.Repeat("0", length)
 		changes[t.Rand.IntN(len(changes))].of(changed, "c")
-		handler.OnUpdate(pod, changed)
+		for _, handler := range handlers {
+			handler.OnUpdate(pod, changed)
+		}
 		expect("after a change whose resourceVersion has one digit more",
 			"resourceVersions are numbers: which text comes first, 999 or 1000?", lines("changed"))
 	}

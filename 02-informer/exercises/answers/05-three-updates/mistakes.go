@@ -3,6 +3,7 @@ package exercise
 import (
 	"fmt"
 	"io"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
@@ -81,4 +82,20 @@ func onUpdate(pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Writer, r
 		UpdateFunc: func(old, pod *corev1.Pod) { fmt.Fprintln(out, reason(old, pod), cache.MetaObjectToName(pod)) },
 	})
 	return err
+}
+
+var versions sync.Map // the last version of each pod
+
+// RemembersTheVersionForAllHandlers has one variable for all handlers. What the first one has seen is no change for the second.
+func RemembersTheVersionForAllHandlers(pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Writer) error {
+	return onUpdate(pods, out, func(old, pod *corev1.Pod) string {
+		last, _ := versions.Swap(pod.UID, pod.ResourceVersion)
+		switch {
+		case old == pod:
+			return "resync"
+		case last == pod.ResourceVersion || old.ResourceVersion == pod.ResourceVersion:
+			return "relisted"
+		}
+		return "changed"
+	})
 }
