@@ -3,6 +3,7 @@ package exercise
 import (
 	"fmt"
 	"io"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/cache"
@@ -115,6 +116,54 @@ func LeavesOutTombstones(pods cache.TypedSharedIndexInformer[*corev1.Pod], out i
 				closed(pod)
 			}
 		},
+	})
+	return err
+}
+
+// AsksTheStore closes nothing if the store has a pod of that name. That can be the next one: a handler can be behind.
+func AsksTheStore(pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Writer) error {
+	closed := func(pod *corev1.Pod) { fmt.Fprintln(out, "close", cache.MetaObjectToName(pod), pod.UID) }
+	opened := func(pod *corev1.Pod) { fmt.Fprintln(out, "open", cache.MetaObjectToName(pod), pod.UID) }
+	_, err := pods.AddTypedEventHandler(cache.TypedResourceEventHandlerFuncs[*corev1.Pod]{
+		AddFunc: opened,
+		UpdateFunc: func(old, pod *corev1.Pod) {
+			if old.UID != pod.UID {
+				closed(old)
+				opened(pod)
+			}
+		},
+		DeleteFunc: func(deleted cache.DeletedObject[*corev1.Pod]) {
+			if _, exists, _ := pods.GetStore().GetByKey(deleted.GetKey()); !exists {
+				closed(deleted.OptionalObj)
+			}
+		},
+	})
+	return err
+}
+
+var opened sync.Map // UIDs
+
+// RemembersForAllHandlers has one variable for all handlers: the second one finds each pod open.
+func RemembersForAllHandlers(pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Writer) error {
+	open := func(pod *corev1.Pod) {
+		if _, before := opened.LoadOrStore(pod.UID, true); !before {
+			fmt.Fprintln(out, "open", cache.MetaObjectToName(pod), pod.UID)
+		}
+	}
+	closed := func(pod *corev1.Pod) {
+		if _, before := opened.LoadAndDelete(pod.UID); before {
+			fmt.Fprintln(out, "close", cache.MetaObjectToName(pod), pod.UID)
+		}
+	}
+	_, err := pods.AddTypedEventHandler(cache.TypedResourceEventHandlerFuncs[*corev1.Pod]{
+		AddFunc: open,
+		UpdateFunc: func(old, pod *corev1.Pod) {
+			if old.UID != pod.UID {
+				closed(old)
+				open(pod)
+			}
+		},
+		DeleteFunc: func(deleted cache.DeletedObject[*corev1.Pod]) { closed(deleted.OptionalObj) },
 	})
 	return err
 }
