@@ -40,10 +40,13 @@ var grader = grade.Exercise[answer]{
 		{Name: "removes and sleeps", Answer: answers.RemovesAndSleeps, Says: "was written after Follow had returned"},
 		{Name: "silences, removes and sleeps", Answer: answers.SilencesRemovesAndSleeps, Says: "while a line was being written"},
 		{Name: "ignores the error", Answer: answers.IgnoresTheError, Says: "cannot remove the handler"},
+		{Name: "removes the latest handler", Answer: answers.RemovesTheLatestHandler, Says: "two calls of Follow"},
+		{Name: "silences all handlers", Answer: answers.SilencesAllHandlers, Says: "two calls of Follow"},
 	},
 	Grade: func(t *grade.T, follow answer) {
 		t.Bubble(func(t *grade.T) {
 			gradeFollow(t, follow)
+			gradeTwo(t, follow)
 			gradeErrors(t, follow)
 		})
 		gradeLastLine(t, follow)
@@ -111,6 +114,45 @@ func gradeFollow(t *grade.T, follow answer) {
 	synctest.Wait()
 	if stored := len(informer.GetStore().ListKeys()); stored != pods+1 {
 		t.Reject(fmt.Sprintf("the informer runs on, and has %d pods", pods+1), fmt.Sprintf("it has %d", stored), "Follow's documentation")
+	}
+}
+
+// gradeTwo lets two users follow one informer. One of them, the first or the second, stays when the other one has ended.
+func gradeTwo(t *grade.T, follow answer) {
+	server := fakeserver.Start(t)
+	server.Create(newPod(0))
+	informer := podinformer.New(server.Core().RESTClient(), 0)
+	go informer.RunWithContext(t.Context())
+	synctest.Wait()
+	for ends := range 2 {
+		before := handlers()
+		var outs [2]testkit.Buffer
+		var cancels [2]context.CancelFunc
+		var returned [2]chan error
+		for i := range outs {
+			var ctx context.Context
+			ctx, cancels[i] = context.WithCancel(t.Context())
+			returned[i] = make(chan error, 1)
+			go func() { returned[i] <- follow(ctx, informer, &outs[i]) }()
+			synctest.Wait()
+		}
+		cancels[ends]()
+		<-returned[ends]
+		server.Create(newPod(ends + 1))
+		synctest.Wait()
+		stays, seen := 1-ends, [2]int{len(outs[0].Lines()), len(outs[1].Lines())}
+		if want := ends + 1; seen[ends] != want || seen[stays] != want+1 {
+			t.Reject("two calls of Follow at once: when one has ended, the other one prints the next pod",
+				fmt.Sprintf("the one that has ended has %d lines, not %d; the other one has %d, not %d", seen[ends], want, seen[stays], want+1),
+				"what do two calls of Follow share? A variable of the package?")
+		}
+		cancels[stays]()
+		<-returned[stays]
+		synctest.Wait()
+		if after := handlers(); after > before {
+			t.Reject("after two calls of Follow, the informer has no more handlers than before", fmt.Sprintf("%d more", after-before),
+				"what do two calls of Follow share? A variable of the package?")
+		}
 	}
 }
 
