@@ -30,6 +30,9 @@ var grader = grade.Exercise[answer]{
 		{Name: "takes a missing label for an empty one", Answer: answers.TakesAMissingLabelForAnEmptyOne,
 			Says: "which does not have the label canary"},
 		{Name: "ignores the error", Answer: answers.IgnoresTheError, Says: "and no error"},
+		{Name: "leaves out what is being deleted", Answer: answers.LeavesOutWhatIsBeingDeleted, Says: "whose deletion has begun"},
+		{Name: "leaves out what has ended", Answer: answers.LeavesOutWhatHasEnded, Says: "whose phase is"},
+		{Name: "keeps the selector", Answer: answers.KeepsTheSelector, Says: "an earlier call"},
 	},
 	Grade: gradePodsOf,
 }
@@ -69,7 +72,20 @@ func gradePodsOf(t *grade.T, podsOf answer) {
 		set("version", combination/27, "1", "2")
 		for _, namespace := range []string{"shop", "bank"} {
 			name := fmt.Sprintf("%s-%d", app, numbers[len(pods)])
-			pods = append(pods, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: has}})
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: has}}
+			// The state of a pod does not count.
+			pod.Status.Phase = corev1.PodRunning
+			switch combination / 9 % 5 {
+			case 1:
+				pod.Status.Phase = corev1.PodPending
+			case 2:
+				pod.Status.Phase = corev1.PodSucceeded
+			case 3:
+				pod.Status.Phase = corev1.PodFailed
+			case 4:
+				pod.DeletionTimestamp = new(metav1.Now())
+			}
+			pods = append(pods, pod)
 		}
 	}
 	var objects []any
@@ -84,10 +100,16 @@ func gradePodsOf(t *grade.T, podsOf answer) {
 	}
 	unchanged := t.Unchanged(objects...)
 
-	for _, service := range services {
+	for i, service := range services {
 		got, err := podsOf(lister, service)
 		if err != nil {
 			t.Reject("no error", err.Error(), "the lister's List")
+		}
+		for _, earlier := range services[:i] {
+			if earlier.Namespace == service.Namespace && slices.Equal(got, namesOf(pods, earlier)) {
+				t.Reject("the pods of the Service's selector, "+labels.FormatLabels(service.Spec.Selector),
+					"those of the selector that it had in an earlier call", "what do you keep from a call? A Service's selector can change")
+			}
 		}
 		compare(t, service, pods, got)
 	}
@@ -145,6 +167,9 @@ func compare(t *grade.T, service *corev1.Service, pods []*corev1.Pod, got []stri
 		case returned && reason != "":
 			t.Reject(fmt.Sprintf("pods of namespace %s with all labels of the selector, %s", service.Namespace, selector),
 				fmt.Sprintf("pod %s, %s", pod.Name, reason), look)
+		case !returned && reason == "" && len(got) > 0 && state(pod) != "":
+			t.Reject(fmt.Sprintf("all pods of namespace %s with %s, whatever their state is", service.Namespace, selector),
+				fmt.Sprintf("%d pods, without %s, %s", len(got), pod.Name, state(pod)), "what does a pod need to belong to the Service?")
 		case !returned && reason == "":
 			t.Reject(fmt.Sprintf("all pods of namespace %s with %s, also if they have others", service.Namespace, selector),
 				fmt.Sprintf("%d pods, without %s", len(got), pod.Name), look)
@@ -167,6 +192,29 @@ func compare(t *grade.T, service *corev1.Service, pods []*corev1.Pod, got []stri
 			fmt.Sprintf("they are not sorted: %s ...", got[:min(3, len(got))]),
 			"Sort in Go's package slices")
 	}
+}
+
+// namesOf returns the names of a Service's pods.
+func namesOf(pods []*corev1.Pod, service *corev1.Service) []string {
+	var names []string
+	for _, pod := range pods {
+		if whyNot(pod, service) == "" {
+			names = append(names, pod.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// state says what is special about a pod.
+func state(pod *corev1.Pod) string {
+	switch {
+	case pod.DeletionTimestamp != nil:
+		return "whose deletion has begun"
+	case pod.Status.Phase != corev1.PodRunning:
+		return fmt.Sprintf("whose phase is %s", pod.Status.Phase)
+	}
+	return ""
 }
 
 // whyNot says why a pod does not belong to the Service, or nothing if it does.
