@@ -30,6 +30,9 @@ var grader = grade.Exercise[answer]{
 		{Name: "keeps a copy of its own", Answer: answers.KeepsACopyOfItsOwn, Says: "after pod"},
 		{Name: "asks the store that got the index last", Answer: answers.AsksTheStoreThatGotTheIndexLast, Says: "another store"},
 		{Name: "ignores the error", Answer: answers.IgnoresTheError, Says: "PodsOn returns no error"},
+		{Name: "leaves out what has ended", Answer: answers.LeavesOutWhatHasEnded, Says: "which is on the node"},
+		{Name: "sorts by namespace and name", Answer: answers.SortsByNamespaceAndName, Says: "in another order"},
+		{Name: "takes any index of that name", Answer: answers.TakesAnyIndexOfThatName, Says: "of somebody else"},
 	},
 	Grade: gradeNodeIndex,
 }
@@ -90,6 +93,17 @@ func gradeNodeIndex(t *grade.T, a answer) {
 	other.check(a, " of another store", look)
 	store.check(a, " after another store has got an index", look)
 
+	for index := range store.GetIndexers() {
+		taken := podstore.New()
+		if err := taken.AddIndexers(cache.Indexers{index: func(any) ([]string, error) { return nil, nil }}); err != nil {
+			continue // the index by namespace, which each store has
+		}
+		if err := add(a, taken); err == nil {
+			t.Reject("the store's error: it already has an index of that name, of somebody else", "AddIndex returns no error",
+				"a name does not say what an index finds: which error does AddTypedIndexers return?")
+		}
+	}
+
 	failure := fmt.Errorf("failure %d of the store", t.Rand.IntN(1000))
 	store.Failure = failure
 	if keys, err := a.PodsOn(store.Store, node); err == nil {
@@ -117,7 +131,8 @@ func newCluster(t *grade.T, count int) *cluster {
 	c := &cluster{Store: podstore.New(), t: t, want: map[string][]string{}}
 	c.nodes = []string{"n-1", "n-11", fmt.Sprintf("n-%d", 100+t.Rand.IntN(100)), "n-empty"}
 	for number := range count - 1 {
-		key := fmt.Sprintf("%s/web-%d", []string{"shop", "bank"}[t.Rand.IntN(2)], number)
+		// In the order of keys, shop-2/web is before shop/web.
+		key := fmt.Sprintf("%s/web-%d", []string{"shop", "bank", "shop-2"}[number/3%3], number)
 		node := fmt.Sprintf("other-%d", number%50)
 		if number < 30 {
 			node = c.nodes[number%3]
@@ -137,6 +152,12 @@ func (c *cluster) put(key, node string) {
 	}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name}}
 	pod.Spec.NodeName = node
+	// A pod is on its node until it has gone, whatever its state is.
+	phases := []corev1.PodPhase{corev1.PodPending, corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed}
+	pod.Status.Phase = phases[c.t.Rand.IntN(len(phases))]
+	if c.t.Rand.IntN(3) == 0 {
+		pod.DeletionTimestamp = new(metav1.Now())
+	}
 	if err := c.Add(pod); err != nil {
 		c.t.Fatal(err)
 	}
@@ -150,7 +171,16 @@ func (c *cluster) check(a answer, when, look string) {
 		slices.Sort(want)
 		before := c.Read()
 		got, err := a.PodsOn(c.Store, node)
-		if err != nil || !slices.Equal(got, want) {
+		missing := slices.IndexFunc(want, func(key string) bool { return !slices.Contains(got, key) })
+		switch {
+		case err == nil && !slices.Equal(got, want) && slices.Equal(slices.Sorted(slices.Values(got)), want):
+			c.t.Reject(fmt.Sprintf("for node %s%s, the keys %s", node, when, short(want)), "the same keys in another order: "+short(got),
+				"the whole keys are sorted, as texts: shop-2/a is before shop/a")
+		case err == nil && when == "" && len(got) > 0 && missing >= 0:
+			c.t.Reject(fmt.Sprintf("for node %s, its %d keys, whatever the pods' state is", node, len(want)),
+				fmt.Sprintf("%d keys, without %s, which is on the node", len(got), want[missing]),
+				"which pods does your index function leave out? Only those without a node")
+		case err != nil || !slices.Equal(got, want):
 			c.t.Reject(fmt.Sprintf("for node %s%s, the keys %s", node, when, short(want)),
 				fmt.Sprintf("%s, error: %v", short(got), err), look)
 		}

@@ -1,6 +1,7 @@
 package exercise
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -83,4 +84,44 @@ var IgnoresTheError = Answer{
 		keys, _ := pods.IndexKeys(byNode, node)
 		return keys, nil
 	},
+}
+
+// LeavesOutWhatHasEnded has no entry for a pod that has ended. It is on the node until it is deleted.
+var LeavesOutWhatHasEnded = Answer{
+	AddIndex: func(pods indexer) error {
+		return pods.AddTypedIndexers(cache.TypedIndexers[*corev1.Pod]{byNode: func(pod *corev1.Pod) ([]string, error) {
+			if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+				return nil, nil
+			}
+			return nodeOf(pod)
+		}})
+	},
+	PodsOn: PodsOn,
+}
+
+// SortsByNamespaceAndName compares namespaces first. In the order of keys, shop-2/a is before shop/a.
+var SortsByNamespaceAndName = Answer{
+	AddIndex: AddIndex,
+	PodsOn: func(pods indexer, node string) ([]string, error) {
+		found, err := pods.ByTypedIndex(byNode, node)
+		slices.SortFunc(found, func(a, b *corev1.Pod) int {
+			return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+		})
+		var keys []string
+		for _, pod := range found {
+			keys = append(keys, pod.Namespace+"/"+pod.Name)
+		}
+		return keys, err
+	},
+}
+
+// TakesAnyIndexOfThatName does not know what an index finds that somebody else has added.
+var TakesAnyIndexOfThatName = Answer{
+	AddIndex: func(pods indexer) error {
+		if _, exists := pods.GetIndexers()[byNode]; exists {
+			return nil
+		}
+		return AddIndex(pods)
+	},
+	PodsOn: PodsOn,
 }
