@@ -30,6 +30,8 @@ var grader = grade.Exercise[answer]{
 		{Name: "takes the volume's name", Answer: answers.TakesTheVolumesName, Says: "uses it in a volume"},
 		{Name: "fails for a pod without ConfigMaps", Answer: answers.FailsForAPodWithoutConfigMaps, Says: "uses no ConfigMap"},
 		{Name: "looks at the first source only", Answer: answers.LooksAtTheFirstSourceOnly, Says: "uses it in"},
+		{Name: "leaves out what is optional", Answer: answers.LeavesOutWhatIsOptional, Says: "which is optional"},
+		{Name: "leaves out what has ended", Answer: answers.LeavesOutWhatHasEnded, Says: "uses it in"},
 	},
 	Grade: gradeByConfigMap,
 }
@@ -58,6 +60,11 @@ func gradeByConfigMap(t *grade.T, byConfigMap answer) {
 	var pods []any
 	for number, namespace := range []string{"shop", "bank", "shop", "bank"} {
 		pod := newPod(namespace, fmt.Sprintf("web-%d", number))
+		// The state of a pod does not count.
+		pod.Status.Phase = []corev1.PodPhase{corev1.PodSucceeded, corev1.PodFailed, corev1.PodRunning, corev1.PodPending}[number]
+		if number%2 == 0 {
+			pod.DeletionTimestamp = new(metav1.Now())
+		}
 		configMaps := t.Rand.Perm(100)
 		use := func(where string) string {
 			name := fmt.Sprintf("settings-%d", configMaps[0])
@@ -69,13 +76,15 @@ func gradeByConfigMap(t *grade.T, byConfigMap answer) {
 			want[key][namespace+"/"+pod.Name] = where
 			return name
 		}
-		pod.Spec.Volumes = []corev1.Volume{volume(use(inVolume)), other(t), volume(use(inVolume))}
+		pod.Spec.Volumes = []corev1.Volume{volume(use(inOptional)), other(t), volume(use(inVolume))}
+		pod.Spec.Volumes[0].ConfigMap.Optional = new(true)
 		for range 2 {
 			name := use(inContainer)
 			pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{EnvFrom: environment(name, use(inContainer))})
 			name = use(inInit)
 			pod.Spec.InitContainers = append(pod.Spec.InitContainers, corev1.Container{EnvFrom: environment(name, use(inInit))})
 		}
+		pod.Spec.InitContainers[1].RestartPolicy = new(corev1.ContainerRestartPolicyAlways) // a sidecar
 		pods = append(pods, pod)
 	}
 	none := newPod("shop", "none")
@@ -107,7 +116,12 @@ func gradeByConfigMap(t *grade.T, byConfigMap answer) {
 	unchanged()
 }
 
-const inVolume, inContainer, inInit = "a volume", "a container's envFrom", "an init container's envFrom"
+const (
+	inVolume    = "a volume"
+	inOptional  = "a volume, which is optional"
+	inContainer = "a container's envFrom"
+	inInit      = "an init container's envFrom"
+)
 
 // check compares the index with the ConfigMaps that are used.
 func check(t *grade.T, store *podstore.Store, want map[string]map[string]string) {
@@ -160,7 +174,7 @@ func newPod(namespace, name string) *corev1.Pod {
 
 // volume is a volume with a ConfigMap. Its own name is another one.
 func volume(configMap string) corev1.Volume {
-	source := corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: configMap}}
+	source := corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: configMap}, Optional: new(false)}
 	return corev1.Volume{Name: "volume-of-" + configMap, VolumeSource: corev1.VolumeSource{ConfigMap: &source}}
 }
 
@@ -173,12 +187,14 @@ func other(t *grade.T) corev1.Volume {
 	return corev1.Volume{Name: "key", VolumeSource: corev1.VolumeSource{Secret: secret}}
 }
 
-// environment has two ConfigMaps, and a Secret between them.
+// environment has two ConfigMaps, the first of which is optional, and a Secret between them.
 func environment(first, second string) []corev1.EnvFromSource {
 	source := func(configMap string) corev1.EnvFromSource {
 		ref := &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: configMap}}
 		return corev1.EnvFromSource{ConfigMapRef: ref}
 	}
 	secret := &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "password"}}
-	return []corev1.EnvFromSource{source(first), {SecretRef: secret}, source(second)}
+	sources := []corev1.EnvFromSource{source(first), {SecretRef: secret}, source(second)}
+	sources[0].ConfigMapRef.Optional, sources[2].Prefix = new(true), "SHOP_"
+	return sources
 }

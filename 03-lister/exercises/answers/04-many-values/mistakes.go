@@ -141,3 +141,20 @@ func LooksAtTheFirstSourceOnly(pod *corev1.Pod) ([]string, error) {
 	}
 	return configMaps, nil
 }
+
+// LeavesOutWhatIsOptional takes only the volumes that the pod cannot start without.
+func LeavesOutWhatIsOptional(pod *corev1.Pod) ([]string, error) {
+	pod = pod.DeepCopy()
+	pod.Spec.Volumes = slices.DeleteFunc(pod.Spec.Volumes, func(volume corev1.Volume) bool {
+		return volume.ConfigMap != nil && volume.ConfigMap.Optional != nil && *volume.ConfigMap.Optional
+	})
+	return ByConfigMap(pod)
+}
+
+// LeavesOutWhatHasEnded has no value for a pod that has ended. It is in the store until it is deleted.
+func LeavesOutWhatHasEnded(pod *corev1.Pod) ([]string, error) {
+	if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+		return nil, nil
+	}
+	return ByConfigMap(pod)
+}
