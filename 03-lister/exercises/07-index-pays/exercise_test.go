@@ -32,6 +32,9 @@ var grader = grade.Exercise[answer]{
 		{Name: "asks the store that got the index last", Answer: answers.AsksTheStoreThatGotTheIndexLast, Says: "another store"},
 		{Name: "ignores the error", Answer: answers.IgnoresTheError, Says: "Find returns no error"},
 		{Name: "scans", Answer: answers.Scans, Says: "objects or keys for 100 answers"},
+		{Name: "makes all letters small", Answer: answers.MakesAllLettersSmall, Says: "can it mean two pairs"},
+		{Name: "takes any index of that name", Answer: answers.TakesAnyIndexOfThatName, Says: "of somebody else"},
+		{Name: "sorts by namespace and name", Answer: answers.SortsByNamespaceAndName, Says: "shop-2/a is before shop/a"},
 	},
 	Grade: gradeFind,
 }
@@ -69,7 +72,7 @@ func gradeFind(t *grade.T, a answer) {
 	for _, similar := range similar {
 		c.check(a, similar, "", "the value in the index: can it mean two pairs?")
 	}
-	c.check(a, crowd, "", "Sort in Go's package slices, if you do not use IndexKeys")
+	c.check(a, crowd, "", "Sort in Go's package slices, if you do not use IndexKeys. Whole keys are sorted: shop-2/a is before shop/a")
 	c.check(a, pair{"empty", ""}, "", "a label can be there and be empty")
 	for _, missing := range []pair{{"", "web"}, {crowd.node, ""}, {"no-such-node", "web"}} {
 		c.check(a, missing, "", "which pods have no value in the index?")
@@ -108,6 +111,17 @@ func gradeFind(t *grade.T, a answer) {
 	second.check(a, second.pairs[0], " of another store", argument)
 	c.check(a, c.pairs[0], " after another store has got an index", argument)
 
+	for index := range c.GetIndexers() {
+		taken := podstore.New()
+		if err := taken.AddIndexers(cache.Indexers{index: func(any) ([]string, error) { return nil, nil }}); err != nil {
+			continue // the index by namespace, which each store has
+		}
+		if err := a.AddIndex(taken); err == nil {
+			t.Reject("the store's error: it already has an index of that name, of somebody else", "AddIndex returns no error",
+				"a name does not say what an index finds: which error does AddTypedIndexers return?")
+		}
+	}
+
 	failure := fmt.Errorf("failure %d of the store", t.Rand.IntN(1000))
 	c.Failure = failure
 	if keys, err := a.Find(c.Store, crowd.node, crowd.app); err == nil {
@@ -127,6 +141,7 @@ type pair struct{ node, app string }
 var similar = []pair{
 	{"n1", "1web"}, {"n11", "web"}, {"1n", "web"}, {"n", "web1"}, {"n-1", "web"}, {"n", "1-web"}, {"n.1", "web"}, {"n", "1.web"},
 	{"1", "web-n"}, {"1", "web.n"}, {"1.n", "web"}, {"1-n", "web"}, {"n", "web-1"}, {"n", "web.1"},
+	{"n", "Web-1"}, {"n", "WEB-1"}, {"n1", "Web"}, // upper and lower case are two values of a label
 }
 
 // crowd has several pods.
@@ -155,6 +170,7 @@ func newCluster(t *grade.T, nodes int) *cluster {
 	for i := range 5 {
 		c.put(fmt.Sprintf("shop/web-%d", i), crowd)
 		c.put(fmt.Sprintf("bank/web-%d", i), crowd)
+		c.put(fmt.Sprintf("shop-2/web-%d", i), crowd)
 	}
 	c.put("shop/no-node", pair{"", "web"})
 	c.put("shop/no-label", pair{crowd.node, ""})
@@ -181,6 +197,12 @@ func (c *cluster) put(key string, p pair) {
 		pod.Labels["app"] = p.app
 	}
 	pod.Spec.NodeName = p.node
+	// The state of a pod does not count.
+	phases := []corev1.PodPhase{corev1.PodPending, corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed}
+	pod.Status.Phase = phases[c.t.Rand.IntN(len(phases))]
+	if c.t.Rand.IntN(3) == 0 {
+		pod.DeletionTimestamp = new(metav1.Now())
+	}
 	if err := c.Add(pod); err != nil {
 		c.t.Fatal(err)
 	}

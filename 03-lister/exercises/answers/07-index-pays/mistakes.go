@@ -1,7 +1,9 @@
 package exercise
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/cache"
@@ -127,5 +129,46 @@ var IgnoresTheError = Answer{
 	Find: func(pods indexer, node, app string) ([]string, error) {
 		keys, _ := Find(pods, node, app)
 		return keys, nil
+	},
+}
+
+// MakesAllLettersSmall takes the apps Web and web for one.
+var MakesAllLettersSmall = Answer{
+	AddIndex: func(pods indexer) error {
+		return pods.AddTypedIndexers(cache.TypedIndexers[*corev1.Pod]{byNodeAndApp: func(pod *corev1.Pod) ([]string, error) {
+			app, hasApp := pod.Labels["app"]
+			if pod.Spec.NodeName == "" || !hasApp {
+				return nil, nil
+			}
+			return []string{strings.ToLower(value(pod.Spec.NodeName, app))}, nil
+		}})
+	},
+	Find: func(pods indexer, node, app string) ([]string, error) { return Find(pods, node, strings.ToLower(app)) },
+}
+
+// TakesAnyIndexOfThatName does not know what an index finds that somebody else has added.
+var TakesAnyIndexOfThatName = Answer{
+	AddIndex: func(pods indexer) error {
+		if _, exists := pods.GetIndexers()[byNodeAndApp]; exists {
+			return nil
+		}
+		return AddIndex(pods)
+	},
+	Find: Find,
+}
+
+// SortsByNamespaceAndName compares namespaces first. In the order of keys, shop-2/a is before shop/a.
+var SortsByNamespaceAndName = Answer{
+	AddIndex: AddIndex,
+	Find: func(pods indexer, node, app string) ([]string, error) {
+		found, err := pods.ByTypedIndex(byNodeAndApp, value(node, app))
+		slices.SortFunc(found, func(a, b *corev1.Pod) int {
+			return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+		})
+		var keys []string
+		for _, pod := range found {
+			keys = append(keys, pod.Namespace+"/"+pod.Name)
+		}
+		return keys, err
 	},
 }
