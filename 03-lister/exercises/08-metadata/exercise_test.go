@@ -38,6 +38,7 @@ var grader = grade.Exercise[answer]{
 		{Name: "takes a ReplicaSet for the controller", Answer: answers.TakesAReplicaSetForTheController, Says: "pods of owner"},
 		{Name: "misses a deletion that it was not told", Answer: answers.MissesADeletionThatItWasNotTold,
 			Says: "while the connection was broken"},
+		{Name: "does not wait when ctx has ended", Answer: answers.DoesNotWaitWhenCtxHasEnded, Says: "also with an error"},
 	},
 	Timeout: 15 * time.Second,
 	Grade:   func(t *grade.T, countByOwner answer) { t.Bubble(func(t *grade.T) { gradeCount(t, countByOwner) }) },
@@ -167,6 +168,10 @@ func gradeEnds(t *grade.T, c *cluster, countByOwner answer) {
 	}
 	if c.call(t, countByOwner, ctx, traffic.see(c.server.Config()), ask, ends+2*time.Minute) == nil {
 		t.Reject("an error if ctx ends before the store is full", "CountByOwner returns no error", "what WaitFor returns")
+	}
+	if traffic.holds() {
+		t.Reject("the informer has ended when CountByOwner returns, also with an error", "it still waits for an answer of the server",
+			"each return of CountByOwner: what waits there for the informer's end?")
 	}
 
 	wrong := c.server.Config()

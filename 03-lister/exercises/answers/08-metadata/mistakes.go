@@ -156,6 +156,24 @@ func MissesADeletionThatItWasNotTold(ctx context.Context, config *rest.Config, a
 	})
 }
 
+// DoesNotWaitWhenCtxHasEnded waits for the informer's end only where it returns no error.
+func DoesNotWaitWhenCtxHasEnded(ctx context.Context, config *rest.Config, ask askFunc) error {
+	informer, err := newInformer(config, ownersOf)
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var group sync.WaitGroup
+	group.Go(func() { informer.RunWithContext(ctx) })
+	if err := answer(ctx, informer, ask); err != nil {
+		return err
+	}
+	stop()
+	group.Wait()
+	return nil
+}
+
 func newInformer(config *rest.Config, index cache.IndexFunc) (cache.SharedIndexInformer, error) {
 	client, err := metadata.NewForConfig(config)
 	if err != nil {
