@@ -28,6 +28,9 @@ var grader = grade.Exercise[answer]{
 		{Name: "watches from the newest version of a pod", Answer: answers.WatchesFromTheNewestVersionOfAPod,
 			Says: "seen      ADDED gone"},
 		{Name: "watches before the list", Answer: answers.WatchesBeforeTheList, Says: "seen      ADDED web-"},
+		{Name: "watches from the next version", Answer: answers.WatchesFromTheNextVersion, Says: "seen      ADDED web-d"},
+		{Name: "leaves out names of the list", Answer: answers.LeavesOutNamesOfTheList, Says: "which events your code leaves out"},
+		{Name: "returns before the last report", Answer: answers.ReturnsBeforeTheLastReport, Says: "before your function returns"},
 		{Name: "gives up in silence", Answer: answers.GivesUpInSilence, Says: "your function returned nil"},
 		{Name: "hides the error of the watch", Answer: answers.HidesTheErrorOfTheWatch, Says: "when the watch is answered with 403"},
 	},
@@ -67,6 +70,7 @@ func gradeEvents(t *grade.T, listAndWatch answer, quiet time.Duration) {
 		// A list in pages is complete after the last one.
 		if !gap && query.Get("watch") == "" && (limit == 0 || limit*len(run.Requests("list")) >= len(listed)) {
 			gap = true
+			run.Adjacent()
 			run.Update(run.Changed(names[1]))
 			run.Create(follow.Pod(names[3]))
 			run.Delete(follow.Pod(names[0]))
@@ -80,10 +84,19 @@ func gradeEvents(t *grade.T, listAndWatch answer, quiet time.Duration) {
 	run.AwaitWatch("what ends your function, though the server has not ended the watch")
 	run.Create(follow.Pod(names[4]))
 	run.Delete(follow.Pod(names[3]))
+	run.Await(look, "ADDED "+names[4], "DELETED "+names[3])
 	run.Create(follow.Pod(names[0])) // a pod of the list, which was deleted, comes again
-	run.Await(look, "ADDED "+names[4], "DELETED "+names[3], "ADDED "+names[0])
+	run.Delete(follow.Pod(names[4])) // so it shows at once if that is missing
+	run.Await("which events your code leaves out, by their type or name", "ADDED "+names[0], "DELETED "+names[4])
+
+	run.ReportsTake(min(quiet, time.Second)) // events wait for one that is reported
+	run.Update(run.Changed(names[1]))
+	run.Delete(follow.Pod(names[1]))
+	run.Create(follow.Pod(names[3]))
 	run.CloseWatches()
-	run.AwaitReturn("return when the server has ended the watch", "what a loop over a channel does when it is closed")
+	run.AwaitReturn("return when the server has ended the watch",
+		"what a loop over a channel does when it is closed, and whether another goroutine still reports",
+		"MODIFIED "+names[1], "DELETED "+names[1], "ADDED "+names[3])
 }
 
 // gradeErrors lets one of the two requests fail.

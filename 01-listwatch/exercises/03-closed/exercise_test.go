@@ -26,6 +26,9 @@ var grader = grade.Exercise[answer]{
 		{Name: "lists again and misses the gap", Answer: answers.ListsAgainAndMissesTheGap, Says: "seen      ADDED web-c"},
 		{Name: "takes no version of a deletion", Answer: answers.TakesNoVersionOfADeletion, Says: "seen      DELETED web-"},
 		{Name: "takes an error for the end", Answer: answers.TakesAnErrorForTheEnd, Says: "when the first watch is answered with 403"},
+		{Name: "leaves out smaller texts", Answer: answers.LeavesOutSmallerTexts, Says: "and no comparison"},
+		{Name: "opens 100 watches", Answer: answers.Opens100Watches, Says: "which return your function comes to"},
+		{Name: "returns before the last report", Answer: answers.ReturnsBeforeTheLastReport, Says: "who waits for it"},
 		{Name: "asks again after each error", Answer: answers.AsksAgainAfterEachError, Says: "again and again"},
 	},
 	Timeout: 10 * time.Second, // an answer that never opens the next watch shows nothing but silence
@@ -35,7 +38,7 @@ var grader = grade.Exercise[answer]{
 func TestExercise(t *testing.T) { grader.Test(t) }
 func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 
-const look = `which version the next watch needs: "The watch ends" in the chapter's README`
+const look = `which version the next watch needs, and no comparison: "The watch ends" in the chapter's README`
 
 func gradeFollow(t *grade.T, learners answer) {
 	gradeCloses(t, learners, 0, watch.Added) // not in a bubble: there, an answer that never waits would show nothing
@@ -44,16 +47,16 @@ func gradeFollow(t *grade.T, learners answer) {
 		t.Rand.Shuffle(len(last), func(i, j int) { last[i], last[j] = last[j], last[i] })
 		gradeCloses(t, learners, time.Duration(60+t.Rand.IntN(120))*time.Minute, last...)
 	})
-	t.Bubble(func(t *grade.T) { follow.GradeErrors(t, learners) })
+	t.Bubble(func(t *grade.T) {
+		follow.GradeErrors(t, learners)
+		follow.GradeEnds(t, learners)
+	})
 }
 
 // gradeCloses ends a watch after each of these events, each time after a quiet time.
 func gradeCloses(t *grade.T, learners answer, quiet time.Duration, lastEvents ...watch.EventType) {
 	run := follow.New(t)
 	names := run.Names(3 * len(lastEvents))
-	if quiet > 0 {
-		run.NearPowerOfTen()
-	}
 	run.Create(follow.Pod("listed"))
 	run.StartFrom(learners)
 	for i, last := range lastEvents {
@@ -74,11 +77,14 @@ func gradeCloses(t *grade.T, learners answer, quiet time.Duration, lastEvents ..
 
 		release := run.Hold()
 		run.CloseWatches()
+		run.Adjacent()
 		run.Create(follow.Pod(missed))
+		run.MoreDigits()
 		run.Update(run.Changed(missed))
 		run.Delete(follow.Pod(missed))
 		release()
 		run.AwaitWatch("the watch's ResultChan: what a read from a closed channel returns")
+		run.MoreDigits()
 		run.Create(follow.Pod(next)) // shows at once what is missing before it
 		run.Await(look, "ADDED "+missed, "MODIFIED "+missed, "DELETED "+missed, "ADDED "+next)
 	}

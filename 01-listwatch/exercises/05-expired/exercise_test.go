@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -34,6 +35,9 @@ var grader = grade.Exercise[answer]{
 		{Name: "reports all again", Answer: answers.ReportsAllAgain, Says: "seen      ADDED web-a"},
 		{Name: "forgets changes of the watch", Answer: answers.ForgetsChangesOfTheWatch, Says: "MODIFIED web-a"},
 		{Name: "takes a failed list for an empty one", Answer: answers.TakesAFailedListForAnEmptyOne, Says: "DELETED web-a"},
+		{Name: "looks for greater texts", Answer: answers.LooksForGreaterTexts, Says: "MODIFIED web-c"},
+		{Name: "keeps the pods of bookmarks", Answer: answers.KeepsThePodsOfBookmarks, Says: "DELETED "},
+		{Name: "lists one page", Answer: answers.ListsOnePage, Says: "seen      ADDED web-a"},
 		{Name: "lists again after each error", Answer: answers.ListsAgainAfterEachError, Says: "again and again"},
 	},
 	Grade: gradeMirror,
@@ -60,6 +64,7 @@ func gradeMirror(t *grade.T, mirror answer) {
 // start starts a server that knows no streaming lists, so each answer sends a List.
 func start(t *grade.T) *follow.Run {
 	run := follow.New(t)
+	run.MaxLimit = 2
 	run.Refuse("stream", follow.NotSupported)
 	run.Check = func() {
 		watches := run.Requests("watch")
@@ -79,22 +84,26 @@ func start(t *grade.T) *follow.Run {
 // gradeChanges lets a version expire while pods change, and once more while they do not.
 func gradeChanges(t *grade.T, mirror answer) {
 	run := start(t)
-	names := run.Names(8)
+	names := run.Names(9)
 	kept, deleted, changed, recreated, brought, gone, added := names[0], names[1], names[2], names[3], names[4], names[5], names[6]
+	later := names[8]
 	for _, name := range []string{kept, deleted, changed, recreated, gone} {
 		run.Create(follow.Pod(name))
 	}
 	run.Start(mirror)
-	run.AwaitAll(lookCore, "ADDED "+kept, "ADDED "+deleted, "ADDED "+changed, "ADDED "+recreated, "ADDED "+gone)
 	run.AwaitWatch(lookCore)
-	run.Create(follow.Pod(brought))
+	run.Create(follow.Pod(brought)) // shows at once what is missing before it
+	run.AwaitAll(lookCore, "ADDED "+kept, "ADDED "+deleted, "ADDED "+changed, "ADDED "+recreated, "ADDED "+gone)
 	run.Update(run.Changed(kept))
 	run.Delete(follow.Pod(gone))
 	run.Await(lookCore, "ADDED "+brought, "MODIFIED "+kept, "DELETED "+gone)
+	run.Other()
+	run.Bookmark()
 
 	release := run.Hold()
 	run.CloseWatches()
 	run.Delete(follow.Pod(deleted))
+	run.MoreDigits()
 	run.Update(run.Changed(changed))
 	run.Delete(follow.Pod(recreated))
 	run.Create(follow.Pod(recreated))
@@ -103,11 +112,13 @@ func gradeChanges(t *grade.T, mirror answer) {
 	run.Delete(follow.Pod(names[7]))
 	run.Compact()
 	release()
+	run.AwaitWatch(lookExpired)
+	run.Create(follow.Pod(later)) // shows at once what is missing before it
 	got := run.AwaitAll(lookExpired, "DELETED "+deleted, "MODIFIED "+changed, "DELETED "+recreated, "ADDED "+recreated, "ADDED "+added)
 	if slices.Index(got, "DELETED "+recreated) > slices.Index(got, "ADDED "+recreated) {
 		t.Reject("DELETED "+recreated+" before ADDED "+recreated, "the other order", "the order of your comparisons")
 	}
-	run.AwaitWatch(lookExpired)
+	run.Await(lookExpired, "ADDED "+later)
 	checkLists(t, run)
 
 	release = run.Hold()
@@ -115,10 +126,16 @@ func gradeChanges(t *grade.T, mirror answer) {
 	run.Create(follow.Pod(names[7]))
 	run.Delete(follow.Pod(names[7]))
 	run.Compact()
+	lists := len(run.Requests("list"))
+	run.Requested = func(*http.Request) {
+		if len(run.Requests("list")) > lists { // once the new list has been answered, and before its watch
+			run.Requested = nil
+			run.Adjacent()
+			run.Update(run.Changed(kept))
+		}
+	}
 	release()
-	run.AwaitWatch(lookExpired)
-	run.Update(run.Changed(kept))
-	run.Await("what you report if the new list is like the one before", "MODIFIED "+kept)
+	run.Await("what you report if the new list is like the one before, and where its watch begins", "MODIFIED "+kept)
 	run.End(follow.LookEnd)
 }
 
@@ -136,16 +153,17 @@ func checkLists(t *grade.T, run *follow.Run) {
 func gradeQuietTime(t *grade.T, mirror answer) {
 	run := start(t)
 	names := run.Names(3)
-	run.NearPowerOfTen()
 	run.Start(mirror)
 	run.AwaitWatch(lookCore)
 	for _, name := range names {
+		run.MoreDigits()
 		run.Create(follow.Pod(name))
 		run.Await(lookCore, "ADDED "+name)
 		run.CloseWatches()
 		run.AwaitWatch("exercise 1.3")
 
 		time.Sleep(time.Duration(60+t.Rand.IntN(30)) * time.Minute)
+		run.MoreDigits()
 		run.Other()
 		run.Bookmark()
 		release := run.Hold()
@@ -194,8 +212,8 @@ func gradeFailures(t *grade.T, mirror answer) {
 	}
 }
 
-// gradeEnds looks at the end of a watch that has sent an ERROR, at a watch that is answered with 410,
-// and at the end of ctx while a List gets no answer.
+// gradeEnds looks at the end of a watch that has sent an ERROR, at a watch that is answered with 410, at the ends of many watches,
+// and at the end of ctx while a List gets no answer or a report takes its time.
 func gradeEnds(t *grade.T, mirror answer) {
 	run := start(t)
 	run.Start(mirror)
@@ -222,4 +240,9 @@ func gradeEnds(t *grade.T, mirror answer) {
 	release()
 	time.Sleep(time.Minute) // until the list hangs
 	run.End(follow.LookEnd)
+
+	run = start(t)
+	run.Start(mirror)
+	run.CloseOften("exercise 1.3: the next watch")
+	run.EndInReport()
 }

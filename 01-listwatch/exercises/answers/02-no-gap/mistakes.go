@@ -125,3 +125,36 @@ func HidesTheErrorOfTheWatch(ctx context.Context, pods typedcorev1.PodInterface,
 	}
 	return nil
 }
+
+// WatchesFromTheNextVersion adds one to the version of the list: the watch sends what comes after that, so one write is lost.
+func WatchesFromTheNextVersion(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error {
+	return listAndWatch(ctx, pods, report, func(list *corev1.PodList) string {
+		version, _ := strconv.Atoi(list.ResourceVersion)
+		return strconv.Itoa(version + 1)
+	})
+}
+
+// LeavesOutNamesOfTheList takes an ADDED of a name that the list had for a repetition. It is a new pod.
+func LeavesOutNamesOfTheList(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error {
+	listed := map[string]bool{}
+	return ListAndWatch(ctx, pods, func(event, name string) {
+		if event == "LISTED" {
+			listed[name] = true
+		}
+		if event != "ADDED" || !listed[name] {
+			report(event, name)
+		}
+	})
+}
+
+// ReturnsBeforeTheLastReport leaves the reports to a goroutine, and does not wait for it.
+func ReturnsBeforeTheLastReport(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error {
+	events := make(chan [2]string, 100)
+	defer close(events)
+	go func() {
+		for event := range events {
+			report(event[0], event[1])
+		}
+	}()
+	return ListAndWatch(ctx, pods, func(event, name string) { events <- [2]string{event, name} })
+}

@@ -139,3 +139,54 @@ func AsksAgainAfterEachError(
 	}
 	return nil
 }
+
+// LeavesOutSmallerTexts wants to report nothing twice, and compares versions as texts: 10001 seems to be older than 9998.
+func LeavesOutSmallerTexts(
+	ctx context.Context, pods typedcorev1.PodInterface, resourceVersion string, report func(event, name string),
+) error {
+	for ctx.Err() == nil {
+		changes, err := pods.Watch(ctx, metav1.ListOptions{ResourceVersion: resourceVersion})
+		if err != nil {
+			return err
+		}
+		for event := range changes.ResultChan() {
+			if pod, ok := event.Object.(*corev1.Pod); ok && pod.ResourceVersion > resourceVersion {
+				report(string(event.Type), pod.Name)
+				resourceVersion = pod.ResourceVersion
+			}
+		}
+		changes.Stop()
+	}
+	return nil
+}
+
+// Opens100Watches gives up after some days.
+func Opens100Watches(
+	ctx context.Context, pods typedcorev1.PodInterface, resourceVersion string, report func(event, name string),
+) error {
+	for range 100 {
+		var err error
+		resourceVersion, err = watchOnce(ctx, pods, resourceVersion, report)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ReturnsBeforeTheLastReport leaves the reports to a goroutine, and does not wait for it.
+func ReturnsBeforeTheLastReport(
+	ctx context.Context, pods typedcorev1.PodInterface, resourceVersion string, report func(event, name string),
+) error {
+	events := make(chan [2]string, 100)
+	defer close(events)
+	go func() {
+		for event := range events {
+			report(event[0], event[1])
+		}
+	}()
+	return Follow(ctx, pods, resourceVersion, func(event, name string) { events <- [2]string{event, name} })
+}

@@ -1,7 +1,10 @@
 package exercise
 
 import (
+	"cmp"
 	"context"
+	"strconv"
+	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -83,6 +86,76 @@ func ComparesVersionsAsTexts(
 		}
 		options.ResourceVersion = max(options.ResourceVersion, pod.ResourceVersion)
 	})
+}
+
+// PrefersBookmarks begins at the last bookmark, also if an event came after it: that event comes again.
+func PrefersBookmarks(ctx context.Context, pods typedcorev1.PodInterface, resourceVersion string, report func(event, name string)) error {
+	options := metav1.ListOptions{ResourceVersion: resourceVersion, AllowWatchBookmarks: true}
+	bookmark := "" // of this watch
+	return follow(ctx, pods, &options, func(event watch.EventType, pod *corev1.Pod) {
+		if event == watch.Bookmark {
+			bookmark = pod.ResourceVersion
+		} else {
+			report(string(event), pod.Name)
+		}
+		options.ResourceVersion = cmp.Or(bookmark, pod.ResourceVersion)
+	})
+}
+
+// Reads32Bits takes the version of a bookmark for a number of 32 bits: each greater one becomes 4294967295.
+func Reads32Bits(ctx context.Context, pods typedcorev1.PodInterface, resourceVersion string, report func(event, name string)) error {
+	options := metav1.ListOptions{ResourceVersion: resourceVersion, AllowWatchBookmarks: true}
+	return follow(ctx, pods, &options, func(event watch.EventType, pod *corev1.Pod) {
+		options.ResourceVersion = pod.ResourceVersion
+		if event != watch.Bookmark {
+			report(string(event), pod.Name)
+			return
+		}
+		version, _ := strconv.ParseUint(pod.ResourceVersion, 10, 32)
+		options.ResourceVersion = strconv.FormatUint(version, 10)
+	})
+}
+
+// latest is the version of the last bookmark. A second Follow gets it, too.
+var latest atomic.Value
+
+// KeepsABookmarkForAll has the last bookmark in a variable of the package: a second Follow begins at the first one's.
+func KeepsABookmarkForAll(
+	ctx context.Context, pods typedcorev1.PodInterface, resourceVersion string, report func(event, name string),
+) error {
+	for {
+		happened := false
+		next, err := watchOnce(ctx, bookmarks{pods}, resourceVersion, func(event, name string) {
+			happened = true
+			report(event, name)
+		})
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		resourceVersion = next
+		if version, ok := latest.Load().(string); ok && !happened {
+			resourceVersion = version
+		}
+	}
+}
+
+// bookmarks keeps the versions of bookmarks.
+type bookmarks struct{ typedcorev1.PodInterface }
+
+func (b bookmarks) Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	w, err := b.PodInterface.Watch(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	return watch.Filter(w, func(event watch.Event) (watch.Event, bool) {
+		if event.Type == watch.Bookmark {
+			latest.Store(event.Object.(*corev1.Pod).ResourceVersion)
+		}
+		return event, true
+	}), nil
 }
 
 // HidesErrors returns nil after each error: its caller thinks that ctx has ended.

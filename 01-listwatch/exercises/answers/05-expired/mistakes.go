@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
@@ -109,6 +110,58 @@ type anyVersion struct{ typedcorev1.PodInterface }
 func (v anyVersion) List(ctx context.Context, options metav1.ListOptions) (*corev1.PodList, error) {
 	options.ResourceVersion = "0"
 	return v.PodInterface.List(ctx, options)
+}
+
+// KeepsThePodsOfBookmarks takes the empty pod of a bookmark for one that is there: the next list does not have it.
+func KeepsThePodsOfBookmarks(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error {
+	k := known{}
+	return mirror(ctx, bookmarked{pods, k}, report, k, apierrors.IsResourceExpired)
+}
+
+type bookmarked struct {
+	typedcorev1.PodInterface
+	known known
+}
+
+func (b bookmarked) Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	w, err := b.PodInterface.Watch(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	return watch.Filter(w, func(event watch.Event) (watch.Event, bool) {
+		if event.Type == watch.Bookmark {
+			b.known[""] = event.Object.(*corev1.Pod)
+		}
+		return event, true
+	}), nil
+}
+
+// ListsOnePage sets a limit, and takes the first page for the list.
+func ListsOnePage(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error {
+	return mirror(ctx, onePage{pods}, report, known{}, apierrors.IsResourceExpired)
+}
+
+type onePage struct{ typedcorev1.PodInterface }
+
+func (o onePage) List(ctx context.Context, options metav1.ListOptions) (*corev1.PodList, error) {
+	options.Limit = 500
+	return o.PodInterface.List(ctx, options)
+}
+
+// LooksForGreaterTexts compares versions as texts: 10001 seems to be older than 9998.
+func LooksForGreaterTexts(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error {
+	return mirror(ctx, pods, report, greater{known{}}, apierrors.IsResourceExpired)
+}
+
+type greater struct{ known }
+
+func (k greater) replace(list []corev1.Pod, report func(event, name string)) {
+	for i := range list {
+		if old := k.known[list[i].Name]; old != nil && list[i].ResourceVersion < old.ResourceVersion {
+			old.ResourceVersion = list[i].ResourceVersion // as if nothing had changed
+		}
+	}
+	k.known.replace(list, report)
 }
 
 // LooksForGoneOnly recognizes one of the two errors for a version that is too old.

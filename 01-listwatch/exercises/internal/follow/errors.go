@@ -2,6 +2,7 @@ package follow
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"testing/synctest"
 	"time"
@@ -29,20 +30,25 @@ func (r *Run) Other() {
 	r.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", GenerateName: "other-"}})
 }
 
-// NearPowerOfTen writes until the version is at most 10 less than the next power of ten. Soon after, 9998 and 10001 show who
-// compares versions as texts.
-func (r *Run) NearPowerOfTen() {
-	counter := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "counter"}}
-	for version := r.Create(counter); ; version = r.Update(counter) {
-		number, err := strconv.Atoi(version)
-		if err != nil {
-			r.t.Fatal(err)
-		}
-		if len(strconv.Itoa(number+10)) > len(version) {
-			return
-		}
-		counter.Data = map[string]string{"after": version}
+// Adjacent lets the next write have the version right after the last one: a watch that begins one too late misses it.
+func (r *Run) Adjacent() { r.NextWrite(r.number() + 1) }
+
+// MoreDigits lets the next write have a version with more digits, and with more than 32 bits. As a text, it is less than the one
+// before: who compares versions as texts takes it for an older one.
+func (r *Run) MoreDigits() {
+	next := int64(10_000_000_000)
+	for next <= r.number() {
+		next *= 10
 	}
+	r.NextWrite(next + r.t.Rand.Int64N(100))
+}
+
+func (r *Run) number() int64 {
+	version, err := strconv.ParseInt(r.Version(), 10, 64)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return version
 }
 
 // LookEnd is where to look when the end of ctx is taken for an error.
@@ -80,4 +86,41 @@ func GradeErrors(t *grade.T, answer From) {
 	run.CloseWatches()
 	time.Sleep(time.Minute) // until the next request hangs
 	run.End(LookEnd)
+}
+
+// GradeEnds ends many watches, and then ctx while the answer reports. It runs in a bubble.
+func GradeEnds(t *grade.T, answer From) {
+	run := New(t)
+	run.StartFrom(answer)
+	run.CloseOften("exercise 1.3: the next watch")
+	run.EndInReport()
+}
+
+// CloseOften ends more than a hundred watches. Some pods come while no watch is open.
+func (r *Run) CloseOften(look string) {
+	for i := range 101 + r.t.Rand.IntN(30) {
+		r.AwaitWatch(look)
+		release := r.Hold()
+		r.CloseWatches()
+		if i%10 > 0 {
+			release()
+			continue
+		}
+		name := fmt.Sprintf("often-%d", i)
+		r.Adjacent()
+		r.Create(Pod(name))
+		release()
+		r.Await("the version of the next watch: is it, or a part of it, in a variable of the package?", "ADDED "+name)
+	}
+}
+
+// EndInReport ends ctx while a report takes its time. The answer must not return before that.
+func (r *Run) EndInReport() {
+	const look = "the goroutine that calls report: who waits for it?"
+	r.AwaitWatch("exercise 1.3: the next watch")
+	r.ReportsTake(time.Minute)
+	r.Create(Pod("last"))
+	time.Sleep(time.Second) // until it is reported
+	r.cancel()
+	r.AwaitReturn("return when ctx has ended", look, "ADDED last")
 }

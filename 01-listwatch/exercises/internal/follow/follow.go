@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -48,6 +49,7 @@ type Run struct {
 	foreign string           // a request whose context is not made from the answer's
 	refused map[string]error // what Refuse was told
 	reports []string         // not yet awaited
+	slow    time.Duration    // how long a report takes
 	err     error
 }
 
@@ -153,6 +155,10 @@ func (r *Run) Start(answer Answer) {
 		defer close(r.ended)
 		err := answer(ctx, pods, func(event, name string) {
 			r.mu.Lock()
+			slow := r.slow
+			r.mu.Unlock()
+			time.Sleep(slow) // without the lock: the clock of a bubble stands still while somebody waits for one
+			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.reports = append(r.reports, event+" "+name)
 		})
@@ -160,6 +166,13 @@ func (r *Run) Start(answer Answer) {
 		defer r.mu.Unlock()
 		r.err = err
 	}()
+}
+
+// ReportsTake lets each report take so long from now on.
+func (r *Run) ReportsTake(slow time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.slow = slow
 }
 
 // Hold holds back the requests that come after it, until release is called. So no list or watch begins meanwhile.
@@ -239,9 +252,9 @@ func (r *Run) End(look string) {
 	r.AwaitReturn("return when ctx has ended", look)
 }
 
-// AwaitReturn waits until the answer returns nil. It must have reported nothing more.
-func (r *Run) AwaitReturn(doing, look string) {
-	r.awaitEnd(doing, look)
+// AwaitReturn waits until the answer returns nil. By then, it must have reported these last ones, and nothing more.
+func (r *Run) AwaitReturn(doing, look string, last ...string) {
+	r.awaitEnd(doing, look, last...)
 	if r.err != nil {
 		r.t.Reject(doing+", without an error", r.returned(), look)
 	}
@@ -272,11 +285,14 @@ func (r *Run) AwaitErrorOrPauses(when, look string) (ended bool) {
 	return false
 }
 
-func (r *Run) awaitEnd(doing, look string) {
+func (r *Run) awaitEnd(doing, look string, last ...string) {
 	r.eventually(doing, look, func() (bool, string) { return r.isEnded(), "it goes on" })
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.reports) > 0 {
+	if len(last) > 0 && !slices.Equal(r.reports, last) {
+		r.t.Reject(expected(last)+" before your function returns", seen(r.reports), look)
+	}
+	if len(last) == 0 && len(r.reports) > 0 {
 		r.t.Reject("no report more", seen(r.reports), look)
 	}
 }
@@ -284,7 +300,7 @@ func (r *Run) awaitEnd(doing, look string) {
 // eventually checks until the result is ok. It rejects an answer that takes too long, or sends requests without end.
 func (r *Run) eventually(doing, look string, check func() (ok bool, seen string)) {
 	r.t.Doing("%s", doing)
-	late := time.After(10 * time.Minute) // in a bubble, where t.Context does not end
+	begin, late := time.Now(), time.After(10*time.Minute) // in a bubble, where t.Context does not end
 	before := r.requests()
 	for {
 		r.CheckContext()
@@ -299,7 +315,7 @@ func (r *Run) eventually(doing, look string, check func() (ok bool, seen string)
 			r.t.Reject(doing, fmt.Sprintf("it asks again and again: %d requests", sent), look)
 		}
 		select {
-		case <-time.After(5 * time.Millisecond):
+		case <-time.After(5*time.Millisecond + time.Since(begin)/20): // seldom, if it takes minutes
 			continue
 		case <-late:
 		case <-r.t.Context().Done():
