@@ -12,6 +12,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	exercise "example.com/client-go-workbook/01-listwatch/exercises/06-streaming"
@@ -35,6 +36,8 @@ var grader = grade.Exercise[answer]{
 		{Name: "returns the version of a pod", Answer: answers.ReturnsTheVersionOfAPod, Says: "version"},
 		{Name: "leaves the watch open", Answer: answers.LeavesTheWatchOpen, Says: "still open"},
 		{Name: "takes any bookmark for the end", Answer: answers.TakesAnyBookmarkForTheEnd, Says: "which bookmark"},
+		{Name: "takes a pod for the end", Answer: answers.TakesAPodForTheEnd, Says: "which event is the last one"},
+		{Name: "opens the next watch", Answer: answers.OpensTheNextWatch, Says: "the loop around Watch"},
 		{Name: "does not look at ERROR events", Answer: answers.DoesNotLookAtErrorEvents, Says: "sent an ERROR event"},
 		{Name: "has a context of its own", Answer: answers.HasAContextOfItsOwn, Says: "request has another one"},
 	},
@@ -53,12 +56,18 @@ func gradePodNames(t *grade.T, podNames answer) {
 	gradeErrors(t, podNames)
 }
 
-// start starts a server with pods, and with something else that is newer.
+// start starts a server with pods, and with something else that is newer. One pod has the annotation of the last bookmark, like a
+// copy of that would.
 func start(t *grade.T) (run *follow.Run, names []string, version string) {
 	run = follow.New(t)
 	names = run.Names(10 + t.Rand.IntN(10))
-	for _, name := range names {
-		run.Create(follow.Pod(name))
+	annotated := t.Rand.IntN(len(names) - 1)
+	for i, name := range names {
+		pod := follow.Pod(name)
+		if i == annotated {
+			pod.Annotations = map[string]string{metav1.InitialEventsAnnotationKey: "true"}
+		}
+		run.Create(pod)
 	}
 	run.Other() // so no pod has the newest version
 	return run, names, run.Version()
@@ -173,19 +182,25 @@ type result struct {
 	err     error
 }
 
-// inADay calls podNames. It returns nil if that has not returned after a day.
+// inADay calls podNames. It returns nil if that has not returned after a day. It rejects an answer that asks again and again.
 func inADay(t *grade.T, podNames answer, run *follow.Run) *result {
 	results := make(chan *result, 1)
 	go func() {
 		names, version, err := podNames(run.Context(), run.Client())
 		results <- &result{names, version, err}
 	}()
-	select {
-	case got := <-results:
-		return got
-	case <-time.After(24 * time.Hour):
-		return nil
+	for range 24 * 60 * 60 {
+		select {
+		case got := <-results:
+			return got
+		case <-time.After(time.Second):
+		}
+		if watches := len(run.Requests("watch")); watches > 100 {
+			t.Reject("one watch, and an error if it fails or ends too early", fmt.Sprintf("%d watches", watches),
+				"the loop around Watch: exercise 1.3 needs one, and this one does not")
+		}
 	}
+	return nil
 }
 
 // lines returns a function that changes the body of an answer: after so many lines of it, between is called, and adds a text or

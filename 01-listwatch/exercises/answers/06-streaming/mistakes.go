@@ -188,3 +188,28 @@ func DoesNotLookAtErrorEvents(ctx context.Context, pods typedcorev1.PodInterface
 func HasAContextOfItsOwn(_ context.Context, pods typedcorev1.PodInterface) (names []string, resourceVersion string, err error) {
 	return PodNames(context.Background(), pods)
 }
+
+// TakesAPodForTheEnd looks for the annotation, and not for the bookmark. A pod can have it, too.
+func TakesAPodForTheEnd(ctx context.Context, pods typedcorev1.PodInterface) (names []string, resourceVersion string, err error) {
+	w, err := pods.Watch(ctx, options())
+	if err != nil {
+		return nil, "", err
+	}
+	defer w.Stop()
+	return collect(watch.Filter(w, func(event watch.Event) (watch.Event, bool) {
+		if pod, ok := event.Object.(*corev1.Pod); ok && pod.Annotations[metav1.InitialEventsAnnotationKey] == "true" {
+			event.Type = watch.Bookmark
+		}
+		return event, true
+	}))
+}
+
+// OpensTheNextWatch does after any error what exercise 1.3 asks for, without end.
+func OpensTheNextWatch(ctx context.Context, pods typedcorev1.PodInterface) (names []string, resourceVersion string, err error) {
+	for ctx.Err() == nil {
+		if names, resourceVersion, err = PodNames(ctx, pods); err == nil {
+			break
+		}
+	}
+	return names, resourceVersion, err
+}

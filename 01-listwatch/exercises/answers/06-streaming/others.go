@@ -6,7 +6,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/watch"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
@@ -27,11 +26,12 @@ func LooksAtTheObjects(ctx context.Context, pods typedcorev1.PodInterface) (name
 		if !ok {
 			return nil, "", apierrors.FromObject(event.Object)
 		}
-		if _, last := object.GetAnnotations()[metav1.InitialEventsAnnotationKey]; last {
-			return names, object.GetResourceVersion(), nil
-		}
-		if event.Type == watch.Added {
+		_, last := object.GetAnnotations()[metav1.InitialEventsAnnotationKey]
+		switch {
+		case object.GetName() != "":
 			names = append(names, object.GetName())
+		case last: // a bookmark's object has no name
+			return names, object.GetResourceVersion(), nil
 		}
 	}
 	return nil, "", io.ErrUnexpectedEOF
