@@ -31,6 +31,7 @@ var grader = grade.Exercise[answer]{
 		{Name: "gives reads a deadline", Answer: answers.GivesReadsADeadline, Says: "although the connection works"},
 		{Name: "sets the idle time only", Answer: answers.SetsTheIdleTimeOnly, Says: "it ended after"},
 		{Name: "sets the times after the client", Answer: answers.SetsTheTimesAfterTheClient, Says: "it ended after 45s"},
+		{Name: "leaves the answer 15 seconds", Answer: answers.LeavesTheAnswer15Seconds, Says: "pings without end"},
 		{Name: "sets the times once", Answer: answers.SetsTheTimesOnce, Says: "it ended after"},
 		{Name: "has a client of its own", Answer: answers.HasAClientOfItsOwn, Says: "HTTPWrappersForConfig"},
 		{Name: "forgets Dial", Answer: answers.ForgetsDial, Says: "config.Dial"},
@@ -50,7 +51,7 @@ const look = `"A silent connection" in the chapter's README`
 
 func gradeNewPods(t *grade.T, newPods answer) {
 	gradeSilence(t, newPods, time.Duration(20+2*t.Rand.IntN(5))*time.Second)
-	gradeSilence(t, newPods, time.Duration(10+2*t.Rand.IntN(5))*time.Second) // the times of another client
+	gradeSilence(t, newPods, 10*time.Second) // another client, and the shortest time
 	gradeBadConfig(t, newPods)
 }
 
@@ -61,7 +62,8 @@ func gradeSilence(t *grade.T, newPods answer, silence time.Duration) {
 	dial := config.Dial
 	config.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 		dialed = true
-		return dial(ctx, network, address)
+		conn, err := dial(ctx, network, address)
+		return &counted{Conn: conn, t: t}, err
 	}
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		wrapped = true
@@ -112,6 +114,25 @@ func gradeSilence(t *grade.T, newPods answer, silence time.Duration) {
 	if _, err := pods.List(ctx, metav1.ListOptions{}); err != nil {
 		t.Reject("a list on a new connection", "the error "+err.Error(), look)
 	}
+}
+
+// counted is a connection whose packets are counted. In a bubble no time passes while somebody sends one after the other.
+type counted struct {
+	net.Conn
+	t      *grade.T
+	last   time.Time
+	atOnce int // how many packets at this time
+}
+
+func (c *counted) Write(p []byte) (int, error) {
+	if now := time.Now(); now != c.last {
+		c.last, c.atOnce = now, 0
+	}
+	if c.atOnce++; c.atOnce > 1000 {
+		c.t.Reject("a ping after some seconds without a packet", "pings without end, one after the other",
+			"a time that is negative or too small, for some silence from 10s on")
+	}
+	return c.Conn.Write(p)
 }
 
 // gradeBadConfig tries configurations of which no client can be made.

@@ -119,3 +119,21 @@ func SharesATransport(config *rest.Config, silence time.Duration) (typedcorev1.P
 	}
 	return typedcorev1.NewForConfig(config)
 }
+
+// LeavesTheAnswer15Seconds sends the ping 15 seconds before the end, which is too early for a silence of 10: then it never pauses.
+func LeavesTheAnswer15Seconds(config *rest.Config, silence time.Duration) (typedcorev1.PodsGetter, error) {
+	tlsConfig, err := rest.TLSConfigFor(config)
+	if err != nil {
+		return nil, err
+	}
+	transport, err := rest.HTTPWrappersForConfig(config, &http.Transport{
+		DialContext:       config.Dial,
+		TLSClientConfig:   tlsConfig,
+		ForceAttemptHTTP2: true,
+		HTTP2:             &http.HTTP2Config{SendPingTimeout: silence - 15*time.Second},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return typedcorev1.NewForConfigAndClient(config, &http.Client{Transport: transport})
+}
