@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"testing"
 	"time"
 
@@ -36,6 +37,7 @@ var grader = grade.Exercise[answer]{
 		{Name: "has a client of its own", Answer: answers.HasAClientOfItsOwn, Says: "HTTPWrappersForConfig"},
 		{Name: "forgets Dial", Answer: answers.ForgetsDial, Says: "config.Dial"},
 		{Name: "shares a transport", Answer: answers.SharesATransport, Says: "transport/cache.go"},
+		{Name: "changes the config", Answer: answers.ChangesTheConfig, Says: "NewPods has changed it"},
 		{Name: "sets a duration instead of seconds", Answer: answers.SetsADurationInsteadOfSeconds, Says: "it ended after 45s"},
 	},
 	Grade: func(t *grade.T, newPods answer) {
@@ -164,6 +166,7 @@ func gradeConnections(t *grade.T, newPods answer) {
 	t.Cleanup(server.Close)
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 	config := &rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{CAData: ca}}
+	before := rest.CopyConfig(config)
 	for _, silence := range []time.Duration{10 * time.Second, 20 * time.Second} {
 		pods, err := newPods(config, silence)
 		if err == nil {
@@ -176,5 +179,8 @@ func gradeConnections(t *grade.T, newPods answer) {
 	if connections := len(opened); connections < 2 {
 		t.Reject("two connections: each client has its own silence", "both clients use one: the second silence has no effect",
 			"which clients share a transport: transport/cache.go of client-go")
+	}
+	if !reflect.DeepEqual(config, before) { // its functions are nil, and must still be
+		t.Reject("the caller's config as it was", "another one: NewPods has changed it", "rest.CopyConfig")
 	}
 }

@@ -137,3 +137,11 @@ func LeavesTheAnswer15Seconds(config *rest.Config, silence time.Duration) (typed
 	}
 	return typedcorev1.NewForConfigAndClient(config, &http.Client{Transport: transport})
 }
+
+// ChangesTheConfig sets Dial in its caller's config, which other clients are made of, too.
+func ChangesTheConfig(config *rest.Config, silence time.Duration) (typedcorev1.PodsGetter, error) {
+	if config.Dial == nil {
+		config.Dial = (&net.Dialer{}).DialContext
+	}
+	return NewPods(config, silence)
+}
