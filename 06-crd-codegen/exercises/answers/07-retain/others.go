@@ -26,14 +26,14 @@ func PatchesOneOwnerAway(
 		return err
 	}
 	for _, child := range children.Items {
-		patch := fmt.Appendf(nil, `{"metadata":{"ownerReferences":[{"$patch":"delete","uid":%q}],"uid":%q}}`, d.UID, child.UID)
+		patch := fmt.Appendf(nil, `{"metadata":{"ownerReferences":[{"$patch":"delete","uid":%q}]}}`, d.UID)
 		if _, err := secrets.Patch(ctx, child.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}); err != nil {
 			return err
 		}
 	}
 	rest := slices.DeleteFunc(slices.Clone(d.Finalizers), func(name string) bool { return name == "coolops.cn/retain" })
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"finalizers": rest, "resourceVersion": d.ResourceVersion, "uid": d.UID}})
+		"finalizers": rest, "resourceVersion": d.ResourceVersion}})
 	if err != nil {
 		return err
 	}
