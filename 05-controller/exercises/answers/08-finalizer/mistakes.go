@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/klog/v2"
 )
@@ -208,6 +209,25 @@ func CreatesTheBucketForOneThatIsGone(
 		return err
 	}
 	return create(ctx, name)
+}
+
+// AppliesWithoutTheUID applies the finalizer by the name: an apply creates a ConfigMap that has gone since the read.
+func AppliesWithoutTheUID(
+	ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string, create, remove bucketFunc,
+) error {
+	configMap, err := get(ctx, configMaps, name)
+	if configMap == nil {
+		return err
+	}
+	if configMap.DeletionTimestamp != nil {
+		return release(ctx, configMaps, configMap, remove)
+	}
+	if slices.Contains(configMap.Finalizers, finalizer) {
+		return create(ctx, name)
+	}
+	ours := corev1ac.ConfigMap(name, configMap.Namespace).WithFinalizers(finalizer)
+	_, err = configMaps.Apply(ctx, ours, metav1.ApplyOptions{FieldManager: "workbook"})
+	return err
 }
 
 // HidesThatTheFinalizerStays returns nil after an error of the update that removes the finalizer.
