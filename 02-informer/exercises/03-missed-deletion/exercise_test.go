@@ -101,7 +101,8 @@ func gradeDeletions(t *grade.T, printDeletions answer) {
 		}
 		server.Delete(pod)
 		synctest.Wait()
-		c.expect(t, "AddTypedEventHandler, and its DeleteFunc; a name can come again", fmt.Sprintf("deleted %s/%s: %s", namespace, pod.Name, phase))
+		c.expect(t, "AddTypedEventHandler, and its DeleteFunc; a name can come again",
+			fmt.Sprintf("deleted %s/%s: %s", namespace, pod.Name, phase))
 	}
 	const look = "chapter 2, No route to the server; the fields of cache.DeletedObject"
 	elsewhere.Status.Phase = []corev1.PodPhase{corev1.PodSucceeded, corev1.PodFailed}[t.Rand.IntN(2)]

@@ -143,7 +143,8 @@ func gradeTwo(t *grade.T, follow answer) {
 		stays, seen := 1-ends, [2]int{len(outs[0].Lines()), len(outs[1].Lines())}
 		if want := ends + 1; seen[ends] != want || seen[stays] != want+1 {
 			t.Reject("two calls of Follow at once: when one has ended, the other one prints the next pod",
-				fmt.Sprintf("the one that has ended has %d lines, not %d; the other one has %d, not %d", seen[ends], want, seen[stays], want+1),
+				fmt.Sprintf("lines of the one that has ended: %d, not %d; of the other one: %d, not %d",
+					seen[ends], want, seen[stays], want+1),
 				"what do two calls of Follow share? A variable of the package?")
 		}
 		cancels[stays]()

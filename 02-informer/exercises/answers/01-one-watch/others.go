@@ -23,10 +23,9 @@ func RunsOneInformerWithoutAFactory(ctx context.Context, clientset kubernetes.In
 	return nil
 }
 
-// ShutsDownEachHandler removes each handler, and waits for it, before it waits for the informer.
+// ShutsDownEachHandler removes each handler, and waits for it. The informer ends by itself.
 func ShutsDownEachHandler(ctx context.Context, clientset kubernetes.Interface, handlers ...cache.ResourceEventHandler) error {
 	factory := informers.NewSharedInformerFactory(clientset, 0)
-	defer factory.Shutdown()
 	informer := factory.Core().V1().Pods().Informer()
 	var registrations []cache.ResourceEventHandlerRegistration
 	for _, handler := range handlers {

@@ -104,7 +104,9 @@ func WaitsForItsHandlerWithoutCtx(ctx context.Context, pods cache.TypedSharedInd
 }
 
 // CountsThePodsOfTheSyncedStore waits until it has as many pods as the store. A pod that is deleted meanwhile is in the store no more.
-func CountsThePodsOfTheSyncedStore(ctx context.Context, pods cache.TypedSharedIndexInformer[*corev1.Pod], remember func(*corev1.Pod)) error {
+func CountsThePodsOfTheSyncedStore(
+	ctx context.Context, pods cache.TypedSharedIndexInformer[*corev1.Pod], remember func(*corev1.Pod),
+) error {
 	var remembered atomic.Int64
 	_, err := pods.AddTypedEventHandler(cache.TypedResourceEventHandlerFuncs[*corev1.Pod]{
 		AddFunc: func(pod *corev1.Pod) {
@@ -115,7 +117,8 @@ func CountsThePodsOfTheSyncedStore(ctx context.Context, pods cache.TypedSharedIn
 	if err != nil {
 		return err
 	}
-	if !cache.WaitForCacheSync(ctx.Done(), pods.HasSynced, func() bool { return int(remembered.Load()) >= len(pods.GetStore().ListKeys()) }) {
+	all := func() bool { return int(remembered.Load()) >= len(pods.GetStore().ListKeys()) }
+	if !cache.WaitForCacheSync(ctx.Done(), pods.HasSynced, all) {
 		return ctx.Err()
 	}
 	return nil

@@ -74,9 +74,11 @@ func TakesAConflictForSuccess(ctx context.Context, deployments typedappsv1.Deplo
 
 // AddsAnOwner lets the Deployment be deleted with its DatabaseManager, which nobody has asked for.
 func AddsAnOwner(ctx context.Context, deployments typedappsv1.DeploymentInterface, d *dbv1alpha1.DatabaseManager) error {
-	owner := metav1.NewControllerRef(d, dbv1alpha1.SchemeGroupVersion.WithKind("DatabaseManager"))
+	owner := metav1.OwnerReference{
+		APIVersion: dbv1alpha1.GroupVersion.String(), Kind: "DatabaseManager", Name: d.Name, UID: d.UID, Controller: new(true),
+	}
 	return sync(ctx, deployments, d, d.Spec.DeploymentName,
-		metav1.ObjectMeta{Name: d.Spec.DeploymentName, OwnerReferences: []metav1.OwnerReference{*owner}})
+		metav1.ObjectMeta{Name: d.Spec.DeploymentName, OwnerReferences: []metav1.OwnerReference{owner}})
 }
 
 // AddsAPort gives the container a port, which nobody has asked for.
