@@ -22,16 +22,7 @@ import (
 	"example.com/client-go-workbook/internal/program"
 	"example.com/client-go-workbook/internal/test/testcluster"
 	"example.com/client-go-workbook/internal/test/testkit"
-	"example.com/client-go-workbook/internal/test/transcript"
 )
-
-func TestReadme(t *testing.T) {
-	t.Parallel()
-	transcript.Test(t, "README.md",
-		"scripts/kubectl delete deployment/nginx-deployment pod/web -n nginx --ignore-not-found",
-		"scripts/kubectl delete clusterrole/visitor clusterrolebinding/visitor --ignore-not-found",
-		"scripts/kubectl config delete-context visitor; scripts/kubectl config delete-user visitor")
-}
 
 func TestMain(m *testing.M) {
 	testkit.Main(main)

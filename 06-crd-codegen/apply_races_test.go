@@ -18,6 +18,7 @@ import (
 	"example.com/client-go-workbook/internal/controller/consistency"
 	"example.com/client-go-workbook/internal/controller/failure"
 	"example.com/client-go-workbook/internal/controller/rollout"
+	"example.com/client-go-workbook/internal/netfault"
 	"example.com/client-go-workbook/internal/test/testkit"
 )
 
@@ -159,7 +160,7 @@ func TestStatusOfAnEarlierObjectIsRefused(t *testing.T) {
 func TestStatusReportsAWatchThatHangs(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	watch := testkit.NewGate("deployments")
+	watch := netfault.NewGate("deployments")
 	var counted requests
 	output, _ := e.run(counted.wrap(watch.Wrap(e.config)))
 	e.create("example", func(s *dbv1alpha1.DatabaseManagerSpec) { s.Replicas = new(int32(0)) })

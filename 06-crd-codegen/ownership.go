@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -60,17 +59,19 @@ func (k typedKind[O, A]) setOwner(ctx context.Context, d *dbv1alpha1.DatabaseMan
 	return owned, nil
 }
 
-// asker returns nil if the server has the DatabaseManager as the store has it. It asks at its first call, which is before a
-// child is written.
+// asker returns nil if the server has the DatabaseManager as the store has it.
 //
 // A store can be behind, with a watch that hangs for minutes. By what it says, the controller would add a reference that the
 // garbage collector has removed after `kubectl delete --cascade=orphan`, and the child would be deleted with its owner; or
 // remove one, or create a child without one, for an owner that is gone; or undo a change of the spec.
+//
+// It asks at each call, and setOwner calls it when it has read the child. An earlier answer could be older than the deletion by
+// which the child has lost its reference.
 type asker func() error
 
-// askerOf returns the asker of one sync.
+// askerOf returns the asker of a DatabaseManager.
 func (c *Controller) askerOf(ctx context.Context, d *dbv1alpha1.DatabaseManager) asker {
-	return sync.OnceValue(func() error {
+	return func() error {
 		fresh, err := c.databases.CoolopsV1alpha1().DatabaseManagers(d.Namespace).Get(ctx, d.Name, metav1.GetOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
 			return failure.Unowned{Err: fmt.Errorf("reading DatabaseManager %s: %w", d.Name, err)}
@@ -80,7 +81,7 @@ func (c *Controller) askerOf(ctx context.Context, d *dbv1alpha1.DatabaseManager)
 			return fmt.Errorf("DatabaseManager %s has changed: %w", d.Name, consistency.ErrStale)
 		}
 		return nil
-	})
+	}
 }
 
 // belongsTo reports whether an object is a child of d. It still is if its owner reference was removed, but not if it has

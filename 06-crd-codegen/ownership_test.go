@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -14,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
 	"example.com/client-go-workbook/06-crd-codegen/database"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
@@ -135,6 +138,45 @@ func TestOrphansStayWhateverTheSpec(t *testing.T) {
 	e.createWithAll("another")
 	e.untilReady("another", rollout.ReasonScaledToZero) // so it runs
 	e.stay(d, before)
+}
+
+// TestOrphanedDuringASync deletes a DatabaseManager with --cascade=orphan while a sync of it creates a child. The sync then comes to
+// a child that has just lost its reference. With the reference again, the garbage collector would delete it.
+func TestOrphanedDuringASync(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	var c *Controller
+	hook := &before{method: http.MethodPatch, suffix: "/deployments/db"}
+	hook.do = func() {
+		orphan := metav1.DeletePropagationOrphan
+		if err := e.databases.Delete(context.Background(), "db", metav1.DeleteOptions{PropagationPolicy: &orphan}); err != nil {
+			t.Error(err)
+		}
+		untilGone(e, "the DatabaseManager", e.databases.Get, "db")
+		testkit.Await(t, "a store with a Service without a reference", func() bool {
+			services := c.children[len(c.children)-1].(typedKind[*corev1.Service, *corev1ac.ServiceApplyConfiguration])
+			stored, exists, err := services.informer.GetStore().GetByKey(e.namespace + "/db")
+			return err == nil && exists && len(stored.(*corev1.Service).OwnerReferences) == 0
+		})
+	}
+	c = e.startController(hook.wrap(e.config))
+	d := e.createWithAll("db")
+	e.untilReady("db", rollout.ReasonScaledToZero)
+	before := e.childrenOf("db")
+	delete(before, "Deployment")
+	e.garbageCollectorKnows()
+	hook.arm()
+	if err := e.deployments.Delete(e.Context(), "db", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	untilGone(e, "the DatabaseManager", e.databases.Get, "db")
+	testkit.Await(e, "the end of the Deployment, which has come too late", func() bool {
+		e.garbageCollected(d)
+		return e.childrenOf("db")["Deployment"] == ""
+	})
+	if diff := cmp.Diff(before, e.childrenOf("db")); diff != "" {
+		t.Errorf("the children that were there (-before +after):\n%s", diff)
+	}
 }
 
 // TestRetainHoldsWhateverTheSpec asks for Retain together with a spec that the server rejects for one child, or after it. When the

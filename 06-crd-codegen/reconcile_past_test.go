@@ -12,6 +12,7 @@ import (
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned"
 	"example.com/client-go-workbook/internal/controller/rollout"
+	"example.com/client-go-workbook/internal/netfault"
 	"example.com/client-go-workbook/internal/test/testkit"
 )
 
@@ -86,9 +87,9 @@ func TestControllerThatSeesThePast(t *testing.T) {
 			test.meantime(e, stop)
 
 			config, writes := testkit.Writes(e.config)
-			var gates []*testkit.Gate
+			var gates []*netfault.Gate
 			for _, resource := range append(test.blind, "databasemanagers") {
-				gate := testkit.NewGate(resource)
+				gate := netfault.NewGate(resource)
 				gate.CloseAt(past)
 				gates = append(gates, gate)
 				config = gate.Wrap(config)
@@ -150,7 +151,7 @@ func TestCreationThatIsCollectedBacksOff(t *testing.T) {
 	d := e.createWithAll("db")
 	e.delete("db")
 	untilGone(e, "the DatabaseManager", e.databases.Get, "db")
-	gate := testkit.NewGate("databasemanagers")
+	gate := netfault.NewGate("databasemanagers")
 	gate.CloseAt(d.ResourceVersion)
 	config, writes := testkit.Writes(gate.Wrap(e.config))
 	c, _ := startController(t, kubernetes.NewForConfigOrDie(config), versioned.NewForConfigOrDie(config), e.namespace, 5, io.Discard)

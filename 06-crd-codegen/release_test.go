@@ -22,6 +22,7 @@ import (
 	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned"
 	"example.com/client-go-workbook/internal/controller/rollout"
 	"example.com/client-go-workbook/internal/controller/ssa"
+	"example.com/client-go-workbook/internal/netfault"
 	"example.com/client-go-workbook/internal/test/testkit"
 )
 
@@ -73,7 +74,7 @@ func TestChildrenThatMustStaySurviveEachCascade(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := newEnv(t)
-			watch := testkit.NewGate("databasemanagers")
+			watch := netfault.NewGate("databasemanagers")
 			c := e.startController(watch.Wrap(e.config))
 			d := e.create("example", func(s *dbv1alpha1.DatabaseManagerSpec) {
 				s.StorageSize, s.DeletionPolicy, s.Replicas = new(resource.MustParse("1Gi")), test.policy, new(int32(0))
@@ -188,7 +189,7 @@ func BenchmarkCascade(b *testing.B) {
 	for name, test := range cascades {
 		b.Run(name, func(b *testing.B) {
 			bench := newBench(b)
-			watch := testkit.NewGate("databasemanagers")
+			watch := netfault.NewGate("databasemanagers")
 			watch.Delay = 200 * time.Millisecond
 			config := watch.Wrap(bench.config)
 			for range b.N {

@@ -35,7 +35,7 @@
 //
 // What only tests use:
 //
-//	test/testkit      waits, buffers, processes, gates
+//	test/testkit      waits, buffers, processes
 //	test/testcluster  a real API server
 //	test/transcript   runs the console blocks of a README
 //	test/docs         compares the texts with the code

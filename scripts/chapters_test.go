@@ -128,6 +128,8 @@ func checkDiff(t *testing.T, chapter, number string, order []string) {
 	for _, match := range file.FindAllStringSubmatch(got.stdout, -1) {
 		if name, own := strings.CutPrefix(match[2], chapter+"/"); own && (slices.Contains(order, name) || !inSubfolder(name)) {
 			shown = append(shown, name)
+		} else if _, err := os.Stat(filepath.Join("..", chapter, filepath.Dir(name), "main.go")); own && err == nil {
+			t.Errorf("make diff %s shows %s, which is of another program", number, name)
 		}
 		last = append(last, match[1])
 	}

@@ -10,7 +10,8 @@ after=$(chapter_folder "${1-}") || no_chapter "${1-}"
 before=$(chapter_folder "$((10#$1 - 1))") || misuse "Chapter $1 is the first: there is nothing to compare it with."
 cd "$root" || exit 1
 
-# files FOLDER: those of a chapter, relative to its folder: those that the comment of main.go names, and the others.
+# files FOLDER: those of a chapter, relative to its folder: those that the comment of main.go names, and the others. A folder
+# with a main.go of its own is another program.
 files() {
 	(
 		cd "$1" || exit
@@ -18,6 +19,8 @@ files() {
 		find . -name '*.go' ! -name '*_test.go' ! -path './exercises/*' ! -path ./main.go | LC_ALL=C sort | cut -c3-
 		echo main.go
 	) | awk '!seen[$0]++' | while IFS= read -r file; do
+		folder=$(dirname "$file")
+		[ "$folder" = . ] || [ ! -f "$1/$folder/main.go" ] || continue
 		[ -f "$1/$file" ] && ! grep -q '^// Code generated .* DO NOT EDIT' "$1/$file" && echo "$file"
 	done
 }
@@ -29,10 +32,9 @@ all=$({
 
 # old FILE: where the chapter before has the file, or none. It may have moved into a package of its own.
 old() {
-	for old in "$before/$1" "$before/${1##*/}"; do
-		[ ! -f "$old" ] || return 0
-	done
-	old=/dev/null
+	old=$before/$1
+	[ -f "$old" ] || [ -f "$after/${1##*/}" ] || old=$before/${1##*/}
+	[ -f "$old" ] || old=/dev/null
 }
 
 # moved FILE: whether the chapter has a file of the chapter before in a package of its own.

@@ -31,7 +31,7 @@ type Process struct {
 func (w *World) startController(arguments ...string) (*Process, error) {
 	p := &Process{who: fmt.Sprint(len(w.processes) + 1), ended: make(chan struct{}), stopped: make(chan struct{})}
 	p.proxy = &Proxy{who: p.who, namespace: w.namespace, resources: w.resources, tap: &w.tap, kill: p.kill}
-	if err := p.proxy.start(w.config); err != nil {
+	if err := p.proxy.start(w.config, w.gates); err != nil {
 		return nil, err
 	}
 	kubeconfig := filepath.Join(w.folder, "kubeconfig-"+p.who)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
 )
 
 // Promise is one thing that a controller promises, and how to find out.
@@ -27,10 +28,16 @@ var promises = []Promise{
 		readme + "write-only-what-differs", quiet},
 	{"drift", "What others change in its fields, or delete of its children, comes back.",
 		readme + "a-change-that-an-apply-cannot-undo", drift},
+	{"deletion", "Deleted in whatever way, its children stay or go as its deletionPolicy and the user ask for.",
+		readme + "finalizers-and-owner-references", deletion},
 	{"crash", "Killed at any write, before or after it was done, the next start leads to the same end.",
 		"05-controller/README.md#killed", crash},
 	{"ambiguity", "Whatever a write is answered, and whether it was done or not, the end is the same.",
 		readme + "one-sync", ambiguity},
+	{"past", "What it reads can be old: it deletes, changes and creates nothing by what is not true any more.",
+		readme + "one-sync", past},
+	{"gaps", "A watch can be late, break, and miss what was: in the end, all is as desired.",
+		"02-informer/README.md#no-route-to-the-server", gaps},
 	{"end", "At SIGTERM it ends within 30 s with exit code 0, and the next start does the rest.",
 		"04-workqueue/README.md#stop-it-in-the-middle", end},
 	{"leaders", "Of two processes only one writes, also when the leader is killed or paused.",
@@ -75,4 +82,36 @@ func during(did string, err error) error {
 		return fmt.Errorf("%s: %w", did, err)
 	}
 	return nil
+}
+
+// about says in a failure which object it is about.
+func about(name string, err error) error {
+	if f, ok := err.(*Failure); ok {
+		f.About = name
+	}
+	return err
+}
+
+// choose returns the cases in an order by chance, and no more than --sample.
+func choose[T any](w *World, cases []T) []T {
+	w.random.Shuffle(len(cases), func(i, j int) { cases[i], cases[j] = cases[j], cases[i] })
+	if w.sample > 0 && len(cases) > w.sample {
+		cases = cases[:w.sample]
+	}
+	return cases
+}
+
+// each tries cases, some at a time, until one fails.
+func each[T any](ctx context.Context, cases []T, try func(ctx context.Context, i int, c T) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(6)
+	for i, c := range cases {
+		group.Go(func() error {
+			if ctx.Err() != nil {
+				return nil // another case has failed
+			}
+			return try(ctx, i, c)
+		})
+	}
+	return group.Wait()
 }

@@ -10,7 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -68,14 +67,6 @@ func drift(ctx context.Context, w *World) error {
 	}
 	_, _, err = w.untilReady(ctx, "drift", "")
 	return err
-}
-
-// objectsOf returns the client for objects of a child's kind.
-func (w *World) objectsOf(child *unstructured.Unstructured) dynamic.ResourceInterface {
-	i := slices.IndexFunc(childResources, func(r schema.GroupVersionResource) bool {
-		return r.Resource == strings.ToLower(child.GetKind())+"s"
-	})
-	return w.dynamic.Resource(childResources[i]).Namespace(w.namespace)
 }
 
 // untilBack waits until a child is what it was.

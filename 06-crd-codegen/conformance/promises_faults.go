@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -16,9 +15,11 @@ type ends struct {
 	writes           int // until then
 }
 
-// createAndChange creates a DatabaseManager, and changes it when it is Ready. Both have to end in the wanted states.
-func (w *World) createAndChange(ctx context.Context, name string, want ends) (seen ends, err error) {
+// createAndChange creates a DatabaseManager, and changes it when it is Ready. Both have to end in the wanted states. Just before
+// each of the two, it calls meanwhile.
+func (w *World) createAndChange(ctx context.Context, name string, want ends, meanwhile ...func()) (seen ends, err error) {
 	start := time.Now()
+	call(meanwhile)
 	if _, err := w.create(ctx, name); err != nil {
 		return seen, err
 	}
@@ -31,6 +32,7 @@ func (w *World) createAndChange(ctx context.Context, name string, want ends) (se
 		return seen, err
 	}
 	seen.created = state
+	call(meanwhile)
 	if err := w.patch(ctx, name, `{"spec": {"version": "8.4.5"}}`); err != nil {
 		return seen, err
 	}
@@ -46,6 +48,12 @@ func (w *World) createAndChange(ctx context.Context, name string, want ends) (se
 		return seen, err
 	}
 	return seen, failed("created "+name+", changed its version, compared its children before and after the change", before, after)
+}
+
+func call(functions []func()) {
+	for _, f := range functions {
+		f()
+	}
 }
 
 // withoutFaults returns the ends that all cases must have, too.
@@ -67,11 +75,7 @@ func (w *World) with(f *Fault, err error) error {
 	if hit := w.tap.hit(f); hit != nil {
 		did += fmt.Sprintf(" (%s %s %s)", hit.Verb, hit.Resource, hit.Name)
 	}
-	err = during(did, err)
-	if failure, ok := err.(*Failure); ok {
-		failure.About = f.Name
-	}
-	return err
+	return about(f.Name, during(did, err))
 }
 
 // crash kills the controller at its first write, its second, and so on, until it needs no more.
@@ -88,7 +92,7 @@ func crash(ctx context.Context, w *World) error {
 			cases = append(cases, &Fault{Nth: nth, Done: done, Kill: true})
 		}
 	}
-	for i, f := range w.choose(cases) {
+	for i, f := range choose(w, cases) {
 		f.Name = fmt.Sprintf("crash%02d", i)
 		remove := w.tap.add(f)
 		_, err := w.createAndChange(ctx, f.Name, want)
@@ -118,35 +122,18 @@ func ambiguity(ctx context.Context, w *World) error {
 			cases = append(cases, &Fault{Nth: nth, Code: code}, &Fault{Nth: nth, Code: code, Done: true})
 		}
 	}
-	cases = w.choose(cases)
+	cases = choose(w, cases)
 	w.say("%d cases: 500, 504, 409, 429 or a closed connection, with the write done or not", len(cases))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(6)
-	for i, f := range cases {
+	return each(ctx, cases, func(ctx context.Context, i int, f *Fault) error {
 		f.Name = fmt.Sprintf("answer%02d", i)
-		group.Go(func() error {
-			if ctx.Err() != nil {
-				return nil // another case has failed
-			}
-			defer w.tap.add(f)()
-			_, err := w.createAndChange(ctx, f.Name, want)
-			if err != nil {
-				return w.with(f, err)
-			}
-			if (i+1)%10 == 0 {
-				w.say("case %d of %d", i+1, len(cases))
-			}
-			return nil
-		})
-	}
-	return group.Wait()
-}
-
-// choose returns the cases in an order by chance, and no more than --sample.
-func (w *World) choose(cases []*Fault) []*Fault {
-	w.random.Shuffle(len(cases), func(i, j int) { cases[i], cases[j] = cases[j], cases[i] })
-	if w.sample > 0 && len(cases) > w.sample {
-		cases = cases[:w.sample]
-	}
-	return cases
+		defer w.tap.add(f)()
+		_, err := w.createAndChange(ctx, f.Name, want)
+		if err != nil {
+			return w.with(f, err)
+		}
+		if (i+1)%10 == 0 {
+			w.say("case %d of %d", i+1, len(cases))
+		}
+		return nil
+	})
 }

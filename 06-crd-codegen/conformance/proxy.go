@@ -15,6 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+
+	"example.com/client-go-workbook/internal/netfault"
 )
 
 // Proxy is the API server for one controller. It hands all requests on, and what comes back at once, so that watches work: with
@@ -32,9 +34,12 @@ type Proxy struct {
 	server    *httptest.Server
 }
 
-// start starts the proxy in front of the server of config. Its address is in p.server.
-func (p *Proxy) start(config *rest.Config) error {
+// start starts the proxy in front of the server of config, behind gates. Its address is in p.server.
+func (p *Proxy) start(config *rest.Config, gates map[string]*netfault.Gate) error {
 	config = rest.AnonymousClientConfig(config)
+	for _, gate := range gates {
+		config = gate.Wrap(config)
+	}
 	config.DisableCompression = true // or the transport would unpack what the controller has asked for packed
 	transport, err := rest.TransportFor(config)
 	if err != nil {

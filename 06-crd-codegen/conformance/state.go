@@ -8,12 +8,14 @@ import (
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
@@ -25,6 +27,15 @@ var childResources = []schema.GroupVersionResource{
 	{Version: "v1", Resource: "services"},
 	{Version: "v1", Resource: "secrets"},
 	{Version: "v1", Resource: "persistentvolumeclaims"},
+}
+
+// watched returns the resources whose watches can be held.
+func watched() []string {
+	resources := []string{"databasemanagers"}
+	for _, r := range childResources {
+		resources = append(resources, r.Resource)
+	}
+	return append(resources, "pods")
 }
 
 // create creates a DatabaseManager of that name, which is also its Deployment's. It has a volume and no replicas: what matters is
@@ -48,6 +59,19 @@ const manager = "conformance"
 func (w *World) patch(ctx context.Context, name, patch string) error {
 	_, err := w.databases.Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: manager})
 	return err
+}
+
+// resourceOf returns the resource of a child's kind.
+func resourceOf(child *unstructured.Unstructured) schema.GroupVersionResource {
+	i := slices.IndexFunc(childResources, func(r schema.GroupVersionResource) bool {
+		return r.Resource == strings.ToLower(child.GetKind())+"s"
+	})
+	return childResources[i]
+}
+
+// objectsOf returns the client for objects of a child's kind.
+func (w *World) objectsOf(child *unstructured.Unstructured) dynamic.ResourceInterface {
+	return w.dynamic.Resource(resourceOf(child)).Namespace(w.namespace)
 }
 
 // children returns the objects that are named after a DatabaseManager's Deployment, or that have it as an owner.
@@ -117,12 +141,15 @@ func (w *World) identities(ctx context.Context, d *dbv1alpha1.DatabaseManager) (
 	for _, o := range children {
 		fmt.Fprintf(&all, "%s %s uid %s", o.GetKind(), o.GetName(), o.GetUID())
 		if o.GetKind() == "Secret" {
-			fmt.Fprintf(&all, " data %.4x", sha256.Sum256(fmt.Append(nil, o.Object["data"])))
+			all.WriteString(" data " + sum(o.Object["data"]))
 		}
 		all.WriteString("\n")
 	}
 	return all.String(), err
 }
+
+// sum tells contents apart, and does not show them.
+func sum(content any) string { return fmt.Sprintf("%.4x", sha256.Sum256(fmt.Append(nil, content))) }
 
 // told returns in a few words what the status says about the current spec.
 func told(d *dbv1alpha1.DatabaseManager) string {
@@ -155,6 +182,43 @@ func (w *World) untilReady(ctx context.Context, name, want string) (d *dbv1alpha
 		return diffOf(want, state), nil
 	})
 	return d, state, err
+}
+
+// untilGone waits until a DatabaseManager is gone.
+func (w *World) untilGone(ctx context.Context, name string) error {
+	return w.await(ctx, name+" to be gone", func(ctx context.Context) (string, error) {
+		d, err := w.databases.Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return "", unlessGone(err)
+		}
+		return fmt.Sprintf("+ it is there, with the finalizers %q, and %s", d.Finalizers, told(d)), nil
+	})
+}
+
+// deleteChildren deletes the children that are named after a DatabaseManager, as a user does: all, or those of one resource.
+func (w *World) deleteChildren(ctx context.Context, name, resource string) error {
+	children, err := w.children(ctx, &dbv1alpha1.DatabaseManager{Spec: dbv1alpha1.DatabaseManagerSpec{DeploymentName: name}})
+	if err != nil {
+		return err
+	}
+	options := metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}
+	for _, child := range children {
+		if resource != "" && resource != resourceOf(&child).Resource {
+			continue
+		}
+		if err := unlessGone(w.objectsOf(&child).Delete(ctx, child.GetName(), options)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unlessGone takes NotFound for success.
+func unlessGone(err error) error {
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
 }
 
 // await asks until the answer is empty: nothing differs from what is expected. Otherwise, after the timeout, it is a failure. So

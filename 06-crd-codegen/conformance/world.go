@@ -24,6 +24,7 @@ import (
 
 	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned"
 	dbclient "example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned/typed/databasemanager/v1alpha1"
+	"example.com/client-go-workbook/internal/netfault"
 )
 
 // World is what a promise is tried in: a namespace of its own, an identity for the controller, and the record of its requests.
@@ -42,12 +43,19 @@ type World struct {
 	resources map[string]bool // those of the role
 	folder    string          // for kubeconfigs and logs
 	processes []*Process
-	restarts  bool // a controller that has ended is started again, as Kubernetes does it
+	restarts  bool                      // a controller that has ended is started again, as Kubernetes does it
+	gates     map[string]*netfault.Gate // by resource: where all its controllers' watches pass
 }
 
 // newWorld makes a world. Its close has to be called in any case.
 func newWorld(ctx context.Context, o options, config *rest.Config, say func(string, ...any)) (*World, error) {
-	w := &World{options: o, config: config, say: say, resources: map[string]bool{}, random: rand.New(rand.NewPCG(o.seed, 0))}
+	w := &World{
+		options: o, config: config, say: say, resources: map[string]bool{}, random: rand.New(rand.NewPCG(o.seed, 0)),
+		gates: map[string]*netfault.Gate{},
+	}
+	for _, resource := range watched() {
+		w.gates[resource] = netfault.NewGate(resource)
+	}
 	databases, err := versioned.NewForConfig(config)
 	if err != nil {
 		return w, err

@@ -2,7 +2,7 @@
 //
 // A [Cutter] is the Dial function of a rest.Config. The program above it is not changed. There are three ways to break: a
 // server that is down, a network that is down, and a network that swallows all packets. [SlowWatches] breaks nothing: it
-// makes an informer's store late.
+// makes an informer's store late. A [Gate] holds the watches of one resource, shows its past, or lets a watch expire.
 package netfault
 
 import (

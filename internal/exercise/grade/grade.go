@@ -55,7 +55,7 @@ const (
 )
 
 // Test grades the learner's answer. While exercise.go is untouched it skips, unless a verdict is asked for with
-// WORKBOOK_VERDICT=FILE, a file that gets it as JSON (Verdict of package exercises).
+// WORKBOOK_VERDICT=FILE, a file that gets it as JSON (manifest.Verdict).
 func (e Exercise[F]) Test(t *testing.T) {
 	t.Helper()
 	if name := os.Getenv(answerVar); name != "" {

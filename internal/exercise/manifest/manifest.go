@@ -28,9 +28,9 @@ type Chapter struct {
 // Exercise is an entry of a chapter's exercises.yaml.
 type Exercise struct {
 	ID     string `yaml:"-"` // 1.2: chapter 1, the second in its manifest
-	Folder string `yaml:"-"` // from the workbook's root: 01-listwatch/exercises/02-gap
+	Folder string `yaml:"-"` // from the workbook's root: 01-listwatch/exercises/02-no-gap
 
-	Name    string   `yaml:"name"` // of the folder: 02-gap
+	Name    string   `yaml:"name"` // of the folder: 02-no-gap
 	Title   string   `yaml:"title"`
 	Cluster bool     `yaml:"cluster"` // the grader needs the API server
 	Hints   []string `yaml:"hints"`   // each leads a bit further

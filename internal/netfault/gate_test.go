@@ -1,4 +1,4 @@
-package testkit
+package netfault
 
 import (
 	"bufio"
@@ -31,10 +31,16 @@ func TestGate(t *testing.T) {
 	}))
 	t.Cleanup(server.Close) // after those of the answers: it waits for them
 	gate := NewGate("pods")
-	client := Must(rest.HTTPClientFor(gate.Wrap(&rest.Config{Host: server.URL})))(t)
+	client, err := rest.HTTPClientFor(gate.Wrap(&rest.Config{Host: server.URL}))
+	if err != nil {
+		t.Fatal(err)
+	}
 	get := func(path string) *http.Response {
 		t.Helper()
-		response := Must(client.Get(server.URL + path))(t)
+		response, err := client.Get(server.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
 		t.Cleanup(func() { response.Body.Close() })
 		return response
 	}
@@ -46,8 +52,9 @@ func TestGate(t *testing.T) {
 	}
 
 	received := make(chan string)
-	watch := bufio.NewScanner(get("/pods?watch=1").Body)
+	watch := bufio.NewScanner(get("/pods?watch=1&resourceVersion=3").Body)
 	go func() {
+		defer close(received)
 		for watch.Scan() {
 			received <- watch.Text()
 		}
@@ -81,5 +88,17 @@ func TestGate(t *testing.T) {
 	expect("b")
 	if got := list("/pods?limit=5"); got != "limit=5" {
 		t.Errorf("the server was asked for %q", got)
+	}
+	gate.Expire()
+	if line, open := <-received; open || watch.Err() == nil {
+		t.Errorf("an expired watch: %q, %v, want an error", line, watch.Err())
+	}
+	if code := get("/pods?watch=1&sendInitialEvents=true").StatusCode; code != http.StatusOK {
+		t.Errorf("a streaming list after it: %d", code)
+	}
+	for _, want := range []int{http.StatusGone, http.StatusOK} {
+		if code := get("/pods?watch=1&resourceVersion=3").StatusCode; code != want {
+			t.Errorf("a watch after it: %d, want %d", code, want)
+		}
 	}
 }

@@ -1,9 +1,11 @@
-package testkit
+package netfault
 
 import (
 	"context"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -18,14 +20,16 @@ type Gate struct {
 
 	resource string
 
-	mu   sync.Mutex
-	open chan struct{} // closed while the gate is open
-	past string        // the resourceVersion of lists; empty: the newest
+	mu      sync.Mutex
+	open    chan struct{} // closed while the gate is open
+	past    string        // the resourceVersion of lists; empty: the newest
+	expired bool          // the next watch is answered 410
+	watches map[*gatedBody]struct{}
 }
 
 // NewGate returns an open gate for a resource, such as "deployments".
 func NewGate(resource string) *Gate {
-	g := &Gate{resource: resource, open: make(chan struct{})}
+	g := &Gate{resource: resource, open: make(chan struct{}), watches: map[*gatedBody]struct{}{}}
 	close(g.open)
 	return g
 }
@@ -58,18 +62,42 @@ func (g *Gate) CloseAt(resourceVersion string) {
 	}
 }
 
+// Expire breaks the open watches in the middle of what they are sending. The next watch is answered 410, as when the server knows
+// nothing any more about a resourceVersion so old: the client has to list again, and sees no event of the meantime.
+func (g *Gate) Expire() {
+	g.mu.Lock()
+	g.expired = true
+	watches := slices.Collect(maps.Keys(g.watches))
+	g.mu.Unlock()
+	for _, watch := range watches {
+		watch.ReadCloser.Close() // ends a Read with an error
+	}
+}
+
 // Wrap returns a copy of config whose requests go through the gate.
 func (g *Gate) Wrap(config *rest.Config) *rest.Config {
-	return Intercept(config, func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
+	config = rest.CopyConfig(config)
+	config.Wrap(g.transport)
+	return config
+}
+
+func (g *Gate) transport(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(request *http.Request) (*http.Response, error) {
 		if request.Method != http.MethodGet || !strings.HasSuffix(request.URL.Path, "/"+g.resource) {
 			return next.RoundTrip(request)
 		}
-		g.mu.Lock()
-		past := g.past
-		g.mu.Unlock()
 		query := request.URL.Query()
 		watch := query.Get("watch") != ""
+		g.mu.Lock()
+		past, expired := g.past, g.expired && watch && query.Get("resourceVersion") != ""
+		g.expired = g.expired && !expired
+		g.mu.Unlock()
 		switch {
+		case expired:
+			return &http.Response{
+				StatusCode: http.StatusGone, Request: request, Header: http.Header{"Content-Type": {"application/json"}},
+				Body: io.NopCloser(strings.NewReader(gone)),
+			}, nil
 		case past != "" && query.Get("sendInitialEvents") == "true":
 			return &http.Response{StatusCode: http.StatusUnprocessableEntity, Body: http.NoBody, Request: request}, nil
 		case past != "" && !watch:
@@ -80,16 +108,30 @@ func (g *Gate) Wrap(config *rest.Config) *rest.Config {
 		}
 		response, err := next.RoundTrip(request)
 		if err == nil && watch {
-			response.Body = &gatedBody{response.Body, g, request.Context()}
+			body := &gatedBody{response.Body, g, request.Context()}
+			g.mu.Lock()
+			g.watches[body] = struct{}{}
+			g.mu.Unlock()
+			response.Body = body
 		}
 		return response, err
 	})
 }
 
+const gone = `{"apiVersion": "v1", "kind": "Status", "status": "Failure", "reason": "Expired", "code": 410,
+	"message": "too old resource version"}`
+
 type gatedBody struct {
 	io.ReadCloser
 	gate *Gate
 	ctx  context.Context
+}
+
+func (b *gatedBody) Close() error {
+	b.gate.mu.Lock()
+	delete(b.gate.watches, b)
+	b.gate.mu.Unlock()
+	return b.ReadCloser.Close()
 }
 
 func (b *gatedBody) Read(p []byte) (int, error) {
