@@ -36,6 +36,8 @@ type options struct {
 	seed        uint64
 	sample      int
 	parallel    int
+	objects     int
+	steps       int
 	rest        time.Duration
 	timeout     time.Duration
 	report      string
@@ -94,6 +96,8 @@ func parse(args []string) (o options, err error) {
 	flags.Uint64Var(&o.seed, "seed", 1, "decides what is left to chance")
 	flags.IntVar(&o.sample, "sample", 0, "try so many cases of a promise at most, by chance (0: all)")
 	flags.IntVar(&o.parallel, "parallel", 2, "how many promises to try at once")
+	flags.IntVar(&o.objects, "objects", 300, "how many objects the promise load has")
+	flags.IntVar(&o.steps, "steps", 100, "how many steps the promise transitions takes")
 	flags.DurationVar(&o.rest, "rest", 20*time.Second, "for how long a controller at rest is watched")
 	flags.DurationVar(&o.timeout, "timeout", 30*time.Second, "how long to wait for each state")
 	flags.StringVar(&o.report, "report", "", "write the results to this file, as JUnit XML")

@@ -114,9 +114,14 @@ func (p *Process) exit(ctx context.Context, limit time.Duration) (int, error) {
 	}
 }
 
-// lastLines returns the end of what the process has printed.
-func (p *Process) lastLines(count int) string {
+// log returns what the process has printed.
+func (p *Process) log() string {
 	text, _ := os.ReadFile(p.logFile) // without it there is nothing to show
-	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return string(text)
+}
+
+// lastLines returns the end of it.
+func (p *Process) lastLines(count int) string {
+	lines := strings.Split(strings.TrimSpace(p.log()), "\n")
 	return strings.Join(lines[max(0, len(lines)-count):], "\n")
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log"
 	"net/http"
@@ -95,14 +96,21 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Code: int32(fault.Code), Reason: reasons[fault.Code], Message: "the conformance suite answers in the server's place",
 	}
 	w.Header().Set("Content-Type", "application/json")
-	if fault.Code == http.StatusTooManyRequests {
+	switch fault.Code {
+	case http.StatusTooManyRequests:
 		w.Header().Set("Retry-After", "1")
+	case http.StatusForbidden: // in the API server's words
+		resource, _, _ := strings.Cut(request.Resource, "/")
+		resource = strings.TrimSuffix(resource+"."+request.Group, ".")
+		status.Message = fmt.Sprintf("%s %q is forbidden: User \"controller\" cannot %s resource %q in API group %q",
+			resource, request.Name, request.Verb, request.Resource, request.Group)
 	}
 	w.WriteHeader(fault.Code)
 	_ = json.NewEncoder(w).Encode(status) // fails only if the controller is gone
 }
 
 var reasons = map[int]metav1.StatusReason{
+	http.StatusForbidden:           metav1.StatusReasonForbidden,
 	http.StatusConflict:            metav1.StatusReasonConflict,
 	http.StatusTooManyRequests:     metav1.StatusReasonTooManyRequests,
 	http.StatusInternalServerError: metav1.StatusReasonInternalError,
@@ -118,6 +126,9 @@ func (p *Proxy) read(r *http.Request) *Request {
 	if prefix == 0 || len(parts) <= prefix {
 		request.Resource, request.Verb = r.URL.Path, "get" // /version, /apis and the like
 		return request
+	}
+	if prefix == 3 {
+		request.Group = parts[1]
 	}
 	rest := parts[prefix:]
 	if len(rest) == 1 && p.resources[rest[0]] {

@@ -13,6 +13,7 @@ type Request struct {
 	Who      string // the process: "1" is the first that was started
 	At       time.Time
 	Verb     string // as RBAC names it: get, list, watch, create, update, patch, delete
+	Group    string // of the resource; empty for Kubernetes' first one
 	Resource string // with its subresource: databasemanagers/status
 	Name     string // of the object; of one to be created, too
 	Code     int    // of the server's answer; 0 if there was none
@@ -34,11 +35,12 @@ func (r Request) about(name string) bool {
 	return name == "" || r.Name == name || strings.HasPrefix(r.Name, name+"-")
 }
 
-// Fault breaks a write on its way.
+// Fault breaks a write on its way, or another request if it names a verb.
 type Fault struct {
 	Name     string // of the objects that it is about: see Request.about
+	Verb     string // empty for all that write
 	Resource string // empty for all
-	Nth      int    // 1 breaks the first of these writes, 0 breaks each
+	Nth      int    // 1 breaks the first of these requests, 0 breaks each
 	Done     bool   // the server gets the write; the controller does not get the server's answer
 	Code     int    // what the controller gets instead; 0: the connection is closed
 	Kill     bool   // the controller is killed, and gets nothing
@@ -47,7 +49,15 @@ type Fault struct {
 	hit  *Request
 }
 
-// what says what becomes of a write.
+// matches reports whether a fault is about a request.
+func (f *Fault) matches(r *Request) bool {
+	if f.Verb == "" && !r.isWrite() || f.Verb != "" && f.Verb != r.Verb {
+		return false
+	}
+	return r.about(f.Name) && (f.Resource == "" || f.Resource == r.Resource)
+}
+
+// what says what becomes of a request.
 func (f *Fault) what() string {
 	done := map[bool]string{true: "done, ", false: "not done, "}[f.Done]
 	switch {
@@ -73,7 +83,7 @@ func (t *Tap) begin(r *Request) *Fault {
 	r.At = time.Now()
 	t.requests = append(t.requests, r)
 	for _, f := range t.faults {
-		if !r.isWrite() || !r.about(f.Name) || f.Resource != "" && f.Resource != r.Resource {
+		if !f.matches(r) {
 			continue
 		}
 		f.seen++
@@ -104,7 +114,7 @@ func (t *Tap) add(f *Fault) (remove func()) {
 	}
 }
 
-// hit returns the write that a fault has met last, or nil.
+// hit returns the request that a fault has met last, or nil.
 func (t *Tap) hit(f *Fault) *Request {
 	t.mu.Lock()
 	defer t.mu.Unlock()

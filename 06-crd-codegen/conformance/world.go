@@ -40,8 +40,9 @@ type World struct {
 
 	tap       Tap
 	token     string
-	resources map[string]bool // those of the role
-	folder    string          // for kubeconfigs and logs
+	rules     []rbacv1.PolicyRule // of the role
+	resources map[string]bool     // those of the rules
+	folder    string              // for kubeconfigs and logs
 	processes []*Process
 	restarts  bool                      // a controller that has ended is started again, as Kubernetes does it
 	gates     map[string]*netfault.Gate // by resource: where all its controllers' watches pass
@@ -84,6 +85,7 @@ func (w *World) createIdentity(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	w.rules = rules
 	for _, rule := range rules {
 		for _, resource := range rule.Resources {
 			w.resources[resource] = true

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
+)
+
+// stability puts children into states by chance while no controller runs. From each of them, the controller has to find the way back.
+func stability(ctx context.Context, w *World) error {
+	p, err := w.startController()
+	if err != nil {
+		return err
+	}
+	names := []string{}
+	for i := range 12 {
+		names = append(names, fmt.Sprintf("any%02d", i))
+	}
+	if w.sample > 0 {
+		names = names[:min(len(names), w.sample)]
+	}
+	states := make([]string, len(names))
+	err = each(ctx, names, func(ctx context.Context, i int, name string) error {
+		if _, err := w.create(ctx, name); err != nil {
+			return err
+		}
+		_, state, err := w.untilReady(ctx, name, "")
+		states[i] = state
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for round := 1; round <= 3; round++ {
+		if err := w.untilQuiet(ctx); err != nil {
+			return err
+		}
+		p.kill()
+		<-p.stopped
+		done := map[string]string{}
+		held := []unstructured.Unstructured{} // by the suite's finalizer
+		for _, name := range names {
+			d, err := w.databases.Get(ctx, name, metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			children, err := w.children(ctx, d)
+			if err != nil {
+				return err
+			}
+			did := []string{}
+			for _, child := range children {
+				damage := damages[w.random.IntN(len(damages))]
+				if err := damage.do(w, ctx, d, &child); err != nil {
+					return fmt.Errorf("%s: %w", damage.did, err)
+				}
+				if damage.holds {
+					held = append(held, child)
+				}
+				did = append(did, fmt.Sprintf("%s: %s", child.GetKind(), damage.did))
+			}
+			done[name] = strings.Join(did, "; ")
+		}
+		w.say("round %d: started with %d damaged children, %d of them half deleted", round, 4*len(names), len(held))
+		if p, err = w.startController(); err != nil {
+			return err
+		}
+		if err := pause(ctx, time.Second); err != nil {
+			return err
+		}
+		for _, child := range held {
+			if err := w.patchChild(ctx, &child, `{"metadata": {"finalizers": null}}`); err != nil {
+				return err
+			}
+		}
+		err := each(ctx, names, func(ctx context.Context, i int, name string) error {
+			_, _, err := w.untilReady(ctx, name, states[i])
+			return about(name, during("while no controller ran: "+done[name]+"; then started the controller", err))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if err := w.untilQuiet(ctx); err != nil {
+		return err
+	}
+	since := time.Now()
+	if err := pause(ctx, w.rest/4); err != nil {
+		return err
+	}
+	return failed("waited, with all as desired again", "", list(w.tap.writes("", since)))
+}
+
+// damage is what may have happened to a child.
+type damage struct {
+	did   string
+	do    func(w *World, ctx context.Context, d *dbv1alpha1.DatabaseManager, child *unstructured.Unstructured) error
+	holds bool // the object stays, being deleted, until its finalizer is removed
+}
+
+var damages = []damage{
+	{"nothing", (*World).leaveAlone, false},
+	{"deleted", (*World).deleteChild, false},
+	{"half deleted, with a finalizer of somebody else", (*World).halfDelete, true},
+	{"a field changed", (*World).changeAny, false},
+	{"no owner", (*World).removeOwners, false},
+	{"the labels changed", (*World).changeLabels, false},
+}
+
+func (w *World) leaveAlone(context.Context, *dbv1alpha1.DatabaseManager, *unstructured.Unstructured) error {
+	return nil
+}
+
+func (w *World) deleteChild(ctx context.Context, _ *dbv1alpha1.DatabaseManager, child *unstructured.Unstructured) error {
+	options := metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}
+	return w.objectsOf(child).Delete(ctx, child.GetName(), options)
+}
+
+func (w *World) halfDelete(ctx context.Context, d *dbv1alpha1.DatabaseManager, child *unstructured.Unstructured) error {
+	if err := w.patchChild(ctx, child, `{"metadata": {"finalizers": ["example.com/conformance"]}}`); err != nil {
+		return err
+	}
+	return w.deleteChild(ctx, d, child)
+}
+
+func (w *World) changeAny(ctx context.Context, d *dbv1alpha1.DatabaseManager, child *unstructured.Unstructured) error {
+	fields := ownedFields(child)
+	_, err := w.change(ctx, w.objectsOf(child), child.GetName(), fields[w.random.IntN(len(fields))], d)
+	return err
+}
+
+func (w *World) removeOwners(ctx context.Context, _ *dbv1alpha1.DatabaseManager, child *unstructured.Unstructured) error {
+	return w.patchChild(ctx, child, `{"metadata": {"ownerReferences": null}}`)
+}
+
+// changeLabels leaves the owner reference as it is: an object with neither is somebody else's.
+func (w *World) changeLabels(ctx context.Context, _ *dbv1alpha1.DatabaseManager, child *unstructured.Unstructured) error {
+	labels := map[string]any{}
+	for label := range child.GetLabels() {
+		labels[label] = []any{nil, "another"}[w.random.IntN(2)]
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": labels}})
+	if err != nil {
+		return err
+	}
+	return w.patchChild(ctx, child, string(patch))
+}
+
+func (w *World) patchChild(ctx context.Context, child *unstructured.Unstructured, patch string) error {
+	_, err := w.objectsOf(child).Patch(
+		ctx, child.GetName(), types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: manager + "-other"})
+	return err
+}

@@ -1,0 +1,313 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
+)
+
+// step is one change of a DatabaseManager's spec, or of a child.
+type step struct {
+	kind  string // of the child; empty: the DatabaseManager
+	patch string // a merge patch of the spec, or a JSON patch of the child
+}
+
+func (s step) String() string { return strings.TrimSpace(s.kind + " " + s.patch) }
+
+// walk takes DatabaseManagers through steps.
+type walk struct {
+	*World
+	properties map[string]spec.Schema
+
+	mu       sync.Mutex
+	fresh    map[string]string // the state of the children of a new DatabaseManager, by its spec
+	accepted int
+	refused  int
+}
+
+// transitions walks over what the CRD's schema allows, by chance, and changes children in between.
+func transitions(ctx context.Context, w *World) error {
+	properties, err := w.properties(ctx)
+	if err != nil {
+		return err
+	}
+	delete(properties, "adoptFrom") // it is about another DatabaseManager's children
+	if _, err := w.startController(); err != nil {
+		return err
+	}
+	x := &walk{World: w, properties: properties, fresh: map[string]string{}}
+	const walkers = 4
+	steps := w.steps
+	if w.sample > 0 {
+		steps = 4 * w.sample
+	}
+	err = each(ctx, make([]struct{}, walkers), func(ctx context.Context, i int, _ struct{}) error {
+		name := fmt.Sprintf("walk%d", i)
+		random := rand.New(rand.NewPCG(w.seed, uint64(i+1)))
+		volume := i%2 == 0
+		taken, err := x.walkAtRandom(ctx, name, volume, random, steps/walkers)
+		var failure *Failure
+		if !errors.As(err, &failure) {
+			return err
+		}
+		w.say("%s has failed after %d steps: looking for the fewest that fail", name, len(taken))
+		return x.shorten(ctx, name, volume, taken, failure)
+	})
+	w.say("%d steps were accepted, %d were refused by the server; %d specs were compared with new objects",
+		x.accepted, x.refused, len(x.fresh))
+	return err
+}
+
+// walkAtRandom takes steps until one fails, and returns them, without those that the server has refused.
+func (x *walk) walkAtRandom(
+	ctx context.Context, name string, volume bool, random *rand.Rand, count int,
+) (taken []step, err error) {
+	if err := x.begin(ctx, name, volume); err != nil {
+		return nil, err
+	}
+	for len(taken) < count {
+		s, err := x.nextStep(ctx, name, random)
+		if err != nil {
+			return taken, err
+		}
+		switch accepted, err := x.take(ctx, name, s); {
+		case err != nil:
+			return append(taken, s), err
+		case accepted:
+			taken = append(taken, s)
+		}
+	}
+	return taken, x.delete(ctx, name)
+}
+
+// begin creates the DatabaseManager. Whether it has a volume cannot be changed later.
+func (x *walk) begin(ctx context.Context, name string, volume bool) error {
+	_, err := x.create(ctx, name, func(s *dbv1alpha1.DatabaseManagerSpec) {
+		if !volume {
+			s.StorageSize = nil
+		}
+	})
+	if err != nil {
+		return err
+	}
+	_, _, err = x.untilReady(ctx, name, "")
+	return err
+}
+
+// nextStep returns a change of one or two fields of the spec, or of a field of a child.
+func (x *walk) nextStep(ctx context.Context, name string, random *rand.Rand) (step, error) {
+	if random.IntN(3) == 0 {
+		return x.edit(ctx, name, random)
+	}
+	fields := slices.Sorted(maps.Keys(x.properties))
+	changes := map[string]any{}
+	for range 1 + random.IntN(2) {
+		field := fields[random.IntN(len(fields))]
+		values := valuesOf(x.properties[field], random)
+		changes[field] = values[random.IntN(len(values))]
+	}
+	patch, err := json.Marshal(map[string]any{"spec": changes})
+	return step{patch: string(patch)}, err
+}
+
+// edit returns a change of one child by somebody else: of a field that the controller has set; or an element of a list that is there
+// twice, of which the server only warns.
+func (x *walk) edit(ctx context.Context, name string, random *rand.Rand) (step, error) {
+	d, err := x.databases.Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return step{}, err
+	}
+	children, err := x.children(ctx, d)
+	if err != nil || len(children) == 0 {
+		return step{patch: "{}"}, err
+	}
+	child := children[random.IntN(len(children))]
+	size, isClaim, _ := unstructured.NestedString(child.Object, "spec", "resources", "requests", "storage")
+	if has, err := resource.ParseQuantity(size); isClaim && (err != nil || has.Cmp(*d.Spec.StorageSize) != 0) {
+		return step{patch: "{}"}, nil // the server refuses the size, and so each apply
+	}
+	fields := ownedFields(&child)
+	pointer, value, found := find(child.Object, fields[random.IntN(len(fields))])
+	if !found || len(child.GetOwnerReferences()) == 0 && strings.HasPrefix(pointer, "/metadata/labels/") {
+		return step{patch: "{}"}, nil // it has changed meanwhile; or it would be nobody's
+	}
+	others := othersOf(value)
+	patch := map[string]any{"op": "remove", "path": pointer}
+	if i := random.IntN(len(others) + 1); i < len(others) {
+		patch = map[string]any{"op": "replace", "path": pointer, "value": others[i]}
+	}
+	containers, _, _ := unstructured.NestedSlice(child.Object, "spec", "template", "spec", "containers")
+	if len(containers) > 0 && random.IntN(3) == 0 {
+		container, _ := containers[0].(map[string]any)
+		if variables, _ := container["env"].([]any); len(variables) > 0 {
+			variable, _ := variables[random.IntN(len(variables))].(map[string]any)
+			twice := map[string]any{"name": variable["name"], "value": "twice"}
+			patch = map[string]any{"op": "add", "path": "/spec/template/spec/containers/0/env/-", "value": twice}
+		}
+	}
+	text, err := json.Marshal([]any{patch})
+	return step{child.GetKind(), string(text)}, err
+}
+
+// take takes a step, and waits until the children are like those of a new DatabaseManager with the same spec. The server may refuse
+// the step.
+func (x *walk) take(ctx context.Context, name string, s step) (accepted bool, err error) {
+	d, err := x.databases.Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return false, err
+	}
+	if s.kind == "" {
+		err = x.patch(ctx, name, s.patch)
+	} else {
+		err = x.patchKind(ctx, d, s)
+	}
+	refused := apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsNotFound(err)
+	if err != nil && !refused {
+		return false, fmt.Errorf("%s: %w", s, err)
+	}
+	x.mu.Lock()
+	if refused {
+		x.refused++
+	} else {
+		x.accepted++
+	}
+	x.mu.Unlock()
+	if refused {
+		return false, nil
+	}
+	if d, err = x.databases.Get(ctx, name, metav1.GetOptions{}); err != nil {
+		return true, err
+	}
+	want, err := x.stateOfNew(ctx, d)
+	if err != nil {
+		return true, err
+	}
+	return true, x.await(ctx, name+" to have the children of a new DatabaseManager with its spec", func(ctx context.Context) (string, error) {
+		now, err := x.stateOfChildren(ctx, name)
+		return diffOf(want, now), err
+	})
+}
+
+// patchKind patches the child of a kind.
+func (x *walk) patchKind(ctx context.Context, d *dbv1alpha1.DatabaseManager, s step) error {
+	children, err := x.children(ctx, d)
+	if err != nil {
+		return err
+	}
+	options := metav1.PatchOptions{FieldManager: manager + "-other"}
+	for _, child := range children {
+		if child.GetKind() == s.kind {
+			_, err := x.objectsOf(&child).Patch(ctx, child.GetName(), types.JSONPatchType, []byte(s.patch), options)
+			return err
+		}
+	}
+	return nil
+}
+
+// stateOfChildren returns the children as text. A claim's size is left out: many storage classes cannot change it.
+func (x *walk) stateOfChildren(ctx context.Context, name string) (string, error) {
+	d, err := x.databases.Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return "", err
+	}
+	children, err := x.children(ctx, d)
+	texts := []string{}
+	if d.Status.ObservedGeneration != d.Generation {
+		texts = append(texts, "observedGeneration of another generation\n")
+	}
+	for _, o := range children {
+		unstructured.RemoveNestedField(o.Object, "spec", "resources")
+		texts = append(texts, x.normal(d, &o))
+	}
+	return strings.Join(texts, "---\n"), err
+}
+
+// stateOfNew returns the state of the children of a new DatabaseManager with the spec of d.
+func (x *walk) stateOfNew(ctx context.Context, d *dbv1alpha1.DatabaseManager) (string, error) {
+	same := d.Spec.DeepCopy()
+	same.DeploymentName = ""
+	key, err := json.Marshal(same)
+	if err != nil {
+		return "", err
+	}
+	x.mu.Lock()
+	state, known := x.fresh[string(key)]
+	name := fmt.Sprintf("new%d-%s", len(x.fresh), d.Name)
+	x.mu.Unlock()
+	if known {
+		return state, nil
+	}
+	same.DeploymentName = name
+	_, err = x.databases.Create(ctx, &dbv1alpha1.DatabaseManager{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: *same},
+		metav1.CreateOptions{FieldManager: manager})
+	if err != nil {
+		return "", err
+	}
+	err = x.await(ctx, "the children of the new "+name, func(ctx context.Context) (string, error) {
+		d, err := x.databases.Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return "", err
+		}
+		if d.Status.ObservedGeneration != d.Generation {
+			return diffOf("observedGeneration = generation", "observedGeneration of another generation"), nil
+		}
+		state, err = x.stateOfChildren(ctx, name)
+		return "", err
+	})
+	if err != nil {
+		return "", about(name, during("created a DatabaseManager with the spec "+string(key), err))
+	}
+	x.mu.Lock()
+	x.fresh[string(key)] = state
+	x.mu.Unlock()
+	return state, x.delete(ctx, name)
+}
+
+// shorten looks for fewer steps that fail, too: without one half of them, a quarter, and so on, as delta debugging does.
+func (x *walk) shorten(ctx context.Context, name string, volume bool, steps []step, failure *Failure) error {
+	end, tries := time.Now().Add(time.Minute), 0
+	for size := max(1, len(steps)/2); ; size /= 2 {
+		for first := 0; first+size <= len(steps) && time.Now().Before(end); {
+			fewer := slices.Concat(steps[:first], steps[first+size:])
+			tries++
+			again := fmt.Sprintf("%s-again%d", name, tries)
+			err := x.begin(ctx, again, volume)
+			for i := 0; err == nil && i < len(fewer); i++ {
+				_, err = x.take(ctx, again, fewer[i])
+			}
+			var shorter *Failure
+			if errors.As(err, &shorter) {
+				steps, failure = fewer, shorter
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			first += size
+		}
+		if size <= 1 {
+			break
+		}
+	}
+	taken := []string{"created a DatabaseManager" + map[bool]string{true: " with a volume", false: ""}[volume]}
+	for _, s := range steps {
+		taken = append(taken, "  "+s.String())
+	}
+	return &Failure{strings.Join(taken, "\n") + "\n" + failure.Did, failure.Diff, failure.About}
+}

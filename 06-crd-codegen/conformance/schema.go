@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"regexp/syntax"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+)
+
+// properties returns what the CRD's schema says of the fields of a spec.
+func (w *World) properties(ctx context.Context) (map[string]spec.Schema, error) {
+	const name, version = "databasemanagers.coolops.cn", "v1alpha1"
+	definitions := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	crd, err := w.dynamic.Resource(definitions).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
+	for _, v := range versions {
+		v, _ := v.(map[string]any)
+		properties, found, _ := unstructured.NestedMap(v, "schema", "openAPIV3Schema", "properties", "spec", "properties")
+		if v["name"] != version || !found {
+			continue
+		}
+		text, err := json.Marshal(properties)
+		if err != nil {
+			return nil, err
+		}
+		schemas := map[string]spec.Schema{}
+		return schemas, json.Unmarshal(text, &schemas)
+	}
+	return nil, fmt.Errorf("CRD %s has no schema of %s: apply 06-crd-codegen/crd", name, version)
+}
+
+// valuesOf returns values for a field: none, those at the edges of what the schema allows, some by chance, and some that it refuses.
+// There are rules that the schema has in another language, CEL, so the server may refuse more of them.
+func valuesOf(s spec.Schema, random *rand.Rand) []any {
+	values := []any{nil, s.Default}
+	switch {
+	case len(s.Enum) > 0:
+		values = append(append(values, s.Enum...), "another")
+	case s.Extensions["x-kubernetes-int-or-string"] == true: // a quantity
+		values = append(values, 0, 1<<21, "1Mi", "1.5Gi", "2Gi", fmt.Sprintf("%dGi", 3+random.IntN(9)), "1Pi", "2Pi", "much")
+	case s.Type.Contains("integer"):
+		least, most := 0, 100
+		if s.Minimum != nil {
+			least = int(*s.Minimum)
+		}
+		if s.Maximum != nil {
+			most = int(*s.Maximum)
+		}
+		values = append(values, least-1, least, least+random.IntN(most-least+1), most, most+1)
+	case s.Type.Contains("string"):
+		pattern := s.Pattern
+		if pattern == "" {
+			pattern = "[a-z]*"
+		}
+		values = append(values, "", matching(pattern, random), matching(pattern, random))
+		if s.MaxLength != nil {
+			values = append(values, strings.Repeat("1", int(*s.MaxLength)+1))
+		}
+	case s.Type.Contains("boolean"):
+		values = append(values, false, true)
+	}
+	return slices.DeleteFunc(values, func(v any) bool { return v == nil && !slices.Contains(values[:1], v) })
+}
+
+// matching returns a text, by chance, that matches a regular expression.
+func matching(pattern string, random *rand.Rand) string {
+	expression, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return pattern // in ECMA's dialect only
+	}
+	var text strings.Builder
+	write(&text, expression.Simplify(), random)
+	return text.String()
+}
+
+func write(text *strings.Builder, e *syntax.Regexp, random *rand.Rand) {
+	times := 1
+	switch e.Op {
+	case syntax.OpLiteral:
+		text.WriteString(string(e.Rune))
+	case syntax.OpCharClass: // pairs: from, to
+		i := 2 * random.IntN(len(e.Rune)/2)
+		text.WriteRune(e.Rune[i] + random.Int32N(e.Rune[i+1]-e.Rune[i]+1))
+	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		text.WriteByte('x')
+	case syntax.OpAlternate:
+		write(text, e.Sub[random.IntN(len(e.Sub))], random)
+		return
+	case syntax.OpStar:
+		times = random.IntN(3)
+	case syntax.OpPlus:
+		times = 1 + random.IntN(2)
+	case syntax.OpQuest:
+		times = random.IntN(2)
+	}
+	for range times {
+		for _, sub := range e.Sub {
+			write(text, sub, random)
+		}
+	}
+}
