@@ -95,7 +95,7 @@ func TestChapter6KeepsItsPromises(t *testing.T) {
 	t.Parallel()
 	report := filepath.Join(t.TempDir(), "report.xml")
 	testcluster.Config(t) // without a cluster, nothing needs to be built
-	code, output := conformance(t, "--controller", build(t, ""), "--sample", "5", "--timeout", "2m", "--report", report)
+	code, output := conformance(t, "--controller", build(t, ""), "--sample", "3", "--objects", "20", "--timeout", "2m", "--report", report)
 	if code != 0 {
 		t.Errorf("exit code %d:\n%s", code, output)
 	}
@@ -129,10 +129,14 @@ func TestBrokenControllersAreFound(t *testing.T) {
 				t.Skip("another one fails this promise, too, and the patch applies: CONFORMANCE=all tries it")
 			}
 			sample := "0" // by chance, the one case could be left out that shows it
-			if promise == "drift" {
+			switch promise {
+			case "drift":
 				sample = "8" // fields of each child
+			case "deletion":
+				sample = "24" // of 78 ways; a third of them shows it
 			}
-			code, output := conformance(t, "--controller", build(t, patch), "--only", promise, "--timeout", "10s", "--sample", sample)
+			code, output := conformance(t,
+				"--controller", build(t, patch), "--only", promise, "--timeout", "10s", "--sample", sample, "--objects", "60")
 			if code != 1 || !strings.Contains(output, "-expected +seen") {
 				t.Errorf("exit code %d, want 1 and a difference:\n%s", code, output)
 			}

@@ -17,64 +17,61 @@ func load(ctx context.Context, w *World) error {
 	if err != nil {
 		return err
 	}
-	one, err := w.costOf(ctx, "one", 1)
+	one, err := w.costOf(ctx, "one", 1, w.timeout)
 	if err != nil {
 		return err
 	}
-	first, err := w.costOf(ctx, "load1", w.objects)
+	blind, err := w.writeBlindly(ctx, one.writes*w.objects)
 	if err != nil {
 		return err
 	}
-	if first.memory, err = memoryOf(p); err != nil {
-		return err
-	}
-	if err := w.deleteLoad(ctx); err != nil {
-		return err
-	}
-	second, err := w.costOf(ctx, "load2", w.objects)
-	if err != nil {
-		return err
-	}
-	if second.memory, err = memoryOf(p); err != nil {
-		return err
-	}
-	blind, err := w.writeBlindly(ctx, second.writes)
-	if err != nil {
-		return err
-	}
-	w.say("one object takes %d requests; %d take %.1f and %.1f for each, %.1fs and %.1fs, %.0f and %.0f MB; the writes alone, sent blindly: %.1fs",
-		one.requests, w.objects, first.each(w.objects), second.each(w.objects), first.took.Seconds(), second.took.Seconds(),
-		first.memory, second.memory, blind.Seconds())
-	did := fmt.Sprintf("created %d DatabaseManagers, deleted them, and created as many again; ", w.objects)
-	limits := []struct {
-		what        string
-		seen, limit float64
-	}{
-		{"requests for each, the first time, at most twice those of one alone", first.each(w.objects), 2 * float64(one.requests)},
-		{"requests for each, the second time", second.each(w.objects), 2 * float64(one.requests)},
-		{"seconds until all are Ready, at most ten times those of the writes alone", second.took.Seconds(), 10*blind.Seconds() + 10},
-		{"MB of memory, the second time, about as many as the first time", second.memory, 1.5*first.memory + 20},
-	}
-	for _, l := range limits {
-		if l.seen > l.limit {
-			err := failed(did+l.what, fmt.Sprintf("%.1f at most", l.limit), fmt.Sprintf("%.1f", l.seen))
-			return about("load2", err)
+	w.say("one object takes %d requests. As many writes as for %d, sent blindly: %.1fs", one.requests, w.objects, blind.Seconds())
+	memory := []float64{}
+	for _, prefix := range []string{"load1", "load2"} {
+		limit := 20*blind + w.timeout
+		all, err := w.costOf(ctx, prefix, w.objects, limit)
+		if err != nil {
+			return err
+		}
+		each := float64(all.requests) / float64(w.objects)
+		used, err := memoryOf(p)
+		if err != nil {
+			return err
+		}
+		memory = append(memory, used)
+		w.say("%d objects: %.1fs, %.1f requests for each, %.0f MB", w.objects, all.took.Seconds(), each, used)
+		did := fmt.Sprintf("created %d DatabaseManagers, counted the requests for each", w.objects)
+		err = failed(did, fmt.Sprintf("%d at most: twice as many as for one alone", 2*one.requests),
+			atMost(each, 2*float64(one.requests), fmt.Sprintf("%d at most: twice as many as for one alone", 2*one.requests)))
+		if err != nil {
+			return err
+		}
+		if err := w.deleteLoad(ctx); err != nil {
+			return err
 		}
 	}
-	return w.deleteLoad(ctx)
+	limit := 1.5*memory[0] + 20
+	expected := fmt.Sprintf("%.0f MB of memory at most; it was %.0f MB the first time", limit, memory[0])
+	return failed(fmt.Sprintf("created %d DatabaseManagers, deleted them, and created as many again", w.objects),
+		expected, atMost(memory[1], limit, expected))
+}
+
+// atMost returns what is expected, unless there is more.
+func atMost(seen, limit float64, expected string) string {
+	if seen > limit {
+		return fmt.Sprintf("%.1f", seen)
+	}
+	return expected
 }
 
 // cost is what it takes until DatabaseManagers are Ready.
 type cost struct {
 	requests, writes int
 	took             time.Duration
-	memory           float64 // in MB
 }
 
-func (c cost) each(count int) float64 { return float64(c.requests) / float64(count) }
-
-// costOf creates DatabaseManagers, and waits until all are Ready and nothing more is written.
-func (w *World) costOf(ctx context.Context, prefix string, count int) (cost, error) {
+// costOf creates DatabaseManagers, and waits until all are Ready, for at most so long, and nothing more is written.
+func (w *World) costOf(ctx context.Context, prefix string, count int, limit time.Duration) (cost, error) {
 	names := make([]string, count)
 	for i := range names {
 		names[i] = fmt.Sprintf("%s-%04d", prefix, i)
@@ -87,28 +84,20 @@ func (w *World) costOf(ctx context.Context, prefix string, count int) (cost, err
 	if err != nil {
 		return cost{}, err
 	}
-	ready := 0
-	for last := -1; last < ready && ready < count; { // as long as there is progress
-		last = ready
-		err = w.await(ctx, fmt.Sprintf("more than %d of %d to be Ready", last, count), func(ctx context.Context) (string, error) {
-			list, err := w.databases.List(ctx, metav1.ListOptions{})
-			if err != nil {
-				return "", err
-			}
-			ready = 0
+	err = w.awaitFor(ctx, limit, fmt.Sprintf("%d DatabaseManagers to be Ready", count), func(ctx context.Context) (string, error) {
+		list, err := w.databases.List(ctx, metav1.ListOptions{})
+		ready := 0
+		if err == nil {
 			for _, d := range list.Items {
 				if strings.HasPrefix(d.Name, prefix) && told(&d) == "Ready=True" {
 					ready++
 				}
 			}
-			if ready == last {
-				return fmt.Sprintf("+ %d are Ready", ready), nil
-			}
-			return "", nil
-		})
-		if err != nil {
-			return cost{}, about(prefix, during(fmt.Sprintf("created %d DatabaseManagers", count), err))
 		}
+		return diffOf(fmt.Sprintf("%d are Ready", count), fmt.Sprintf("%d are Ready", ready)), err
+	})
+	if err != nil {
+		return cost{}, about(prefix, during(fmt.Sprintf("created %d DatabaseManagers", count), err))
 	}
 	took := time.Since(start)
 	if err := w.untilQuiet(ctx); err != nil {

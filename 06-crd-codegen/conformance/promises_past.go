@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
+	"example.com/client-go-workbook/internal/netfault"
 )
 
 // history is what becomes of a DatabaseManager, and what a controller does not know that sees the beginning only.
@@ -259,38 +260,60 @@ func (w *World) lives(ctx context.Context, d *dbv1alpha1.DatabaseManager) (strin
 	return strings.Join(lines, "\n"), err
 }
 
+// gap is what becomes of the watch of one resource.
+type gap struct {
+	resource, did string
+	meanwhile     func(*netfault.Gate) // just before each change; nil: an object is deleted while the watch is broken
+}
+
+// In gapKinds, a watch breaks, and the server does not know the resourceVersion any more: the controller sees no event of the meantime.
+var gapKinds = []gap{
+	{did: "late", meanwhile: func(gate *netfault.Gate) {
+		gate.Close()
+		time.AfterFunc(500*time.Millisecond, gate.Open)
+	}},
+	{did: "broken, and its version expired", meanwhile: (*netfault.Gate).Expire},
+	{did: "late, then broken, and its version expired", meanwhile: func(gate *netfault.Gate) {
+		gate.Close()
+		time.AfterFunc(500*time.Millisecond, func() {
+			gate.Expire()
+			gate.Open()
+		})
+	}},
+	{did: "broken while one is deleted"},
+}
+
 // gaps holds, or breaks, the controller's watches one by one, while users change what they show.
 func gaps(ctx context.Context, w *World) error {
 	want, err := w.withoutFaults(ctx)
 	if err != nil {
 		return err
 	}
-	// With a watch that is held, the controller sees other resources first. If it breaks then, and the server does not know
-	// the resourceVersion any more, the controller sees no event of the meantime.
-	held := func(gate string, after func()) func() {
-		return func() {
-			w.gates[gate].Close()
-			time.AfterFunc(500*time.Millisecond, func() {
-				after()
-				w.gates[gate].Open()
-			})
-		}
-	}
-	for i, resource := range watched() {
-		expire := w.gates[resource].Expire
-		for did, meanwhile := range map[string]func(){
-			"late":                            held(resource, func() {}),
-			"broken, and its version expired": expire,
-			"late, then broken, and its version expired": held(resource, expire),
-		} {
-			w.say("watch of %s: %s", resource, did)
-			name := fmt.Sprintf("gap%d%d", i, len(did))
-			if _, err := w.createAndChange(ctx, name, want, meanwhile); err != nil {
-				return about(name, during("let the watch of "+resource+" be "+did, err))
+	cases := []gap{}
+	for _, resource := range watched() {
+		for _, g := range gapKinds {
+			if g.meanwhile != nil || resource != "pods" { // there are none
+				cases = append(cases, gap{resource, g.did, g.meanwhile})
 			}
 		}
-		if err := w.missDeletion(ctx, fmt.Sprintf("missed%d", i), resource, want); err != nil {
+	}
+	for i, g := range choose(w, cases) {
+		// A controller waits longer after each error. A new one begins with the shortest time.
+		last := w.processes[len(w.processes)-1]
+		last.kill()
+		<-last.stopped
+		if _, err := w.startController(); err != nil {
 			return err
+		}
+		w.say("the watch of %s is %s", g.resource, g.did)
+		name := fmt.Sprintf("gap%02d", i)
+		if g.meanwhile == nil {
+			err = w.missDeletion(ctx, name, g.resource, want)
+		} else {
+			_, err = w.createAndChange(ctx, name, want, func() { g.meanwhile(w.gates[g.resource]) })
+		}
+		if err != nil {
+			return about(name, during("let the watch of "+g.resource+" be "+g.did, err))
 		}
 	}
 	return nil
@@ -299,10 +322,6 @@ func gaps(ctx context.Context, w *World) error {
 // missDeletion deletes an object of a resource while its watch is broken. The controller sees only that it is not there any more, or
 // that another one has its name.
 func (w *World) missDeletion(ctx context.Context, name, resource string, want ends) error {
-	if resource == "pods" {
-		return nil // there are none
-	}
-	w.say("watch of %s: it does not show that one was deleted", resource)
 	if _, err := w.create(ctx, name); err != nil {
 		return err
 	}
@@ -313,7 +332,7 @@ func (w *World) missDeletion(ctx context.Context, name, resource string, want en
 	gate.Close()
 	var err error
 	if resource == "databasemanagers" {
-		// Its finalizer would hold it: the controller sees nothing, and cannot remove it.
+		// Its finalizers would hold it: the controller sees nothing, and cannot remove them.
 		if err = w.patch(ctx, name, `{"metadata": {"finalizers": null}}`); err == nil {
 			err = w.replace(ctx, name)
 		}
@@ -325,11 +344,8 @@ func (w *World) missDeletion(ctx context.Context, name, resource string, want en
 	if err != nil {
 		return err
 	}
-	_, _, err = w.untilReady(ctx, name, want.created)
-	if err == nil {
-		err = w.delete(ctx, name)
+	if _, _, err = w.untilReady(ctx, name, want.created); err != nil {
+		return err
 	}
-	did := fmt.Sprintf("broke the watch of %s, deleted the one of %s (a DatabaseManager was created again), and mended the watch",
-		resource, name)
-	return about(name, during(did, err))
+	return w.delete(ctx, name)
 }

@@ -224,7 +224,14 @@ func unlessGone(err error) error {
 // await asks until the answer is empty: nothing differs from what is expected. Otherwise, after the timeout, it is a failure. So
 // is a controller that ends by itself, unless the world restarts it.
 func (w *World) await(ctx context.Context, what string, differs func(context.Context) (string, error)) error {
-	for deadline := time.Now().Add(w.timeout); ; {
+	return w.awaitFor(ctx, w.timeout, what, differs)
+}
+
+// awaitFor is await with another timeout.
+func (w *World) awaitFor(
+	ctx context.Context, timeout time.Duration, what string, differs func(context.Context) (string, error),
+) error {
+	for deadline := time.Now().Add(timeout); ; {
 		diff, err := differs(ctx)
 		if err != nil || diff == "" {
 			return err
@@ -241,7 +248,7 @@ func (w *World) await(ctx context.Context, what string, differs func(context.Con
 			}
 		}
 		if time.Now().After(deadline) {
-			return &Failure{Did: fmt.Sprintf("waited %s for %s", w.timeout, what), Diff: diff}
+			return &Failure{Did: fmt.Sprintf("waited %s for %s", timeout, what), Diff: diff}
 		}
 		select {
 		case <-ctx.Done():
