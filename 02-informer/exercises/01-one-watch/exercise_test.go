@@ -39,6 +39,7 @@ var grader = grade.Exercise[answer]{
 		{Name: "waits for the informers only", Answer: answers.WaitsForTheInformersOnly, Says: "without any handler"},
 		{Name: "removes the handlers", Answer: answers.RemovesTheHandlers, Says: "Run had returned, but a handler was still running"},
 		{Name: "keeps the factory", Answer: answers.KeepsTheFactory, Says: "a variable of the package"},
+		{Name: "waits until the informer is stopped", Answer: answers.WaitsUntilTheInformerIsStopped, Says: "a handler was still running"},
 	},
 	Grade: func(t *grade.T, run answer) {
 		t.Bubble(func(t *grade.T) {
@@ -47,6 +48,7 @@ var grader = grade.Exercise[answer]{
 			gradeWithoutHandlers(t, run)
 		})
 		t.Bubble(func(t *grade.T) { gradeManyEvents(t, run) })
+		gradeRunningHandler(t, run)
 	},
 }
 
@@ -156,7 +158,7 @@ func gradeRun(t *grade.T, run answer, again bool) {
 func gradeManyEvents(t *grade.T, run answer) {
 	server := fakeserver.Start(t)
 	server.Create(newPod(0))
-	held, quick := heldHandler{release: make(chan struct{})}, quickHandler{}
+	held, quick := heldHandler{begun: make(chan struct{}, 1), release: make(chan struct{})}, quickHandler{}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	returned := make(chan error, 1)
@@ -183,6 +185,39 @@ func gradeManyEvents(t *grade.T, run answer) {
 	}
 	cancel()
 	<-returned
+}
+
+// gradeRunningHandler lets ctx end while a handler runs that takes longer than the informer's end. It is not in a bubble, where time
+// stands still while a correct answer waits for a mutex.
+func gradeRunningHandler(t *grade.T, run answer) {
+	server := fakeserver.Start(t)
+	server.Create(newPod(0))
+	held := heldHandler{begun: make(chan struct{}, 1), release: make(chan struct{})}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	goroutine, returned := make(chan grade.Goroutine, 1), make(chan error, 1)
+	go func() {
+		goroutine <- grade.CurrentGoroutine()
+		returned <- run(ctx, kubernetes.NewForConfigOrDie(server.Config()), &held)
+	}()
+	t.Doing("a handler is called")
+	select {
+	case <-held.begun:
+	case <-t.Context().Done():
+	}
+	cancel()
+	t.Doing("Run waits for a handler that runs")
+	early := t.ReturnsBefore(<-goroutine, returned)
+	close(held.release)
+	if early {
+		t.Reject("Run returns when no handler runs any more", "it returned when the informer had ended, and a handler was still running",
+			"IsStopped is about the informer. The factory's Shutdown waits for the handlers, too")
+	}
+	t.Doing("Run returns after ctx has ended, when no handler runs any more")
+	select {
+	case <-returned:
+	case <-t.Context().Done():
+	}
 }
 
 // gradeWithoutHandlers calls Run as a program does in which every handler is switched off.
@@ -226,10 +261,13 @@ func (h *quickHandler) OnDelete(any)      { h.deleted.Add(1) }
 // heldHandler is busy with each new pod until it is released.
 type heldHandler struct {
 	quickHandler
-	release chan struct{}
+	begun, release chan struct{}
 }
 
-func (h *heldHandler) OnAdd(any, bool) { <-h.release }
+func (h *heldHandler) OnAdd(any, bool) {
+	h.begun <- struct{}{}
+	<-h.release
+}
 
 // slowHandler takes its time for each new pod.
 type slowHandler struct {

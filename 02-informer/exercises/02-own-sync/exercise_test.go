@@ -39,6 +39,7 @@ var grader = grade.Exercise[answer]{
 		{Name: "counts the pods of the synced store", Answer: answers.CountsThePodsOfTheSyncedStore, Says: "of them when Load returned"},
 		{Name: "goes through the store first", Answer: answers.GoesThroughTheStoreFirst, Says: "while it runs for others"},
 		{Name: "remembers for all calls", Answer: answers.RemembersForAllCalls, Says: "a second Load of the same informer"},
+		{Name: "waits for one pod at least", Answer: answers.WaitsForOnePodAtLeast, Says: "also if no pod is in it"},
 	},
 	Grade: func(t *grade.T, load answer) {
 		t.Bubble(func(t *grade.T) {
@@ -46,6 +47,7 @@ var grader = grade.Exercise[answer]{
 				gradeLoad(t, load, 5*time.Minute+time.Duration(t.Rand.Int64N(int64(10*time.Minute))), deleted)
 				gradeLoad(t, load, 0, deleted)
 			}
+			gradeEmptyList(t, load)
 			gradeErrors(t, load)
 		})
 	},
@@ -110,6 +112,16 @@ func gradeLoad(t *grade.T, load answer, late time.Duration, deleted bool) {
 	if err := call(t, t.Context(), load, informer, again, 12*time.Hour, expected); err != nil || again.size(t) != stored {
 		t.Reject(expected, fmt.Sprintf("%d of %d when it returned, error: %v", again.size(t), stored, err),
 			"what do two calls of Load share? A variable of the package?")
+	}
+}
+
+// gradeEmptyList has a first list without any pod.
+func gradeEmptyList(t *grade.T, load answer) {
+	informer := podinformer.New(fakeserver.Start(t).Core().RESTClient(), 0)
+	go informer.RunWithContext(t.Context())
+	const expected = "Load returns when the first list is remembered, also if no pod is in it"
+	if err := call(t, t.Context(), load, informer, newMemory(t), time.Hour, expected); err != nil {
+		t.Reject(expected, "it returned: "+err.Error(), "the error's words")
 	}
 }
 

@@ -1,12 +1,10 @@
 package exercise_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -198,12 +196,11 @@ func gradeLastLine(t *grade.T, follow answer) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	returned := make(chan error, 1)
-	header := make(chan string, 1)
+	goroutine := make(chan grade.Goroutine, 1)
 	go func() {
-		header <- stackHeader()
+		goroutine <- grade.CurrentGoroutine()
 		returned <- follow(ctx, informer, out)
 	}()
-	followHeader := <-header
 	t.Doing("Follow writes a line")
 	select {
 	case <-out.begun:
@@ -214,29 +211,12 @@ func gradeLastLine(t *grade.T, follow answer) {
 	}
 	cancel()
 	t.Doing("Follow waits for its last line")
-	// On a busy machine, Follow may get no CPU for long, and has not returned for that reason only. So its goroutine must have
-	// been seen waiting for 0.2 seconds. A goroutine that sleeps may wait for nothing: that takes 6 seconds.
-	for waiting := 0; waiting < 600; {
-		select {
-		case <-returned:
-			close(out.release)
-			t.Reject("Follow returns when no line is being written", "it returned while a line was being written",
-				"which function of the package cache waits for a call that is running?")
-		case <-t.Context().Done():
-			close(out.release)
-			return
-		case <-time.After(10 * time.Millisecond):
-		}
-		switch state := stateOf(followHeader); {
-		case strings.HasPrefix(state, "run"): // running or runnable
-			waiting = 0
-		case strings.HasPrefix(state, "sleep"):
-			waiting++
-		default:
-			waiting += 30
-		}
-	}
+	early := t.ReturnsBefore(<-goroutine, returned)
 	close(out.release)
+	if early {
+		t.Reject("Follow returns when no line is being written", "it returned while a line was being written",
+			"which function of the package cache waits for a call that is running?")
+	}
 	t.Doing("Follow returns after ctx has ended, when its last line is written")
 	select {
 	case <-returned:
@@ -245,25 +225,7 @@ func gradeLastLine(t *grade.T, follow answer) {
 }
 
 // handlers returns how many handlers the informer has: each has one goroutine that calls it.
-func handlers() int { return strings.Count(allStacks(), "cache.(*processorListener).run(") }
-
-// stackHeader returns how the stack of the calling goroutine begins, such as "goroutine 7 [".
-func stackHeader() string {
-	stack := make([]byte, 64)
-	stack = stack[:runtime.Stack(stack, false)]
-	return string(stack[:bytes.IndexByte(stack, '[')+1])
-}
-
-// stateOf returns what a goroutine does, and the rest of its stack: "sleep]:...".
-func stateOf(header string) string {
-	_, state, _ := strings.Cut("\n"+allStacks(), "\n"+header)
-	return state
-}
-
-func allStacks() string {
-	stacks := make([]byte, 1<<20)
-	return string(stacks[:runtime.Stack(stacks, true)])
-}
+func handlers() int { return strings.Count(grade.AllStacks(), "cache.(*processorListener).run(") }
 
 func newPod(number int) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: fmt.Sprintf("shop-%d", number%2), Name: fmt.Sprintf("web-%d", number)}}

@@ -28,6 +28,7 @@ var grader = grade.Exercise[answer]{
 		{Name: "looks for words in the error", Answer: answers.LooksForWordsInTheError, Says: "not found"},
 		{Name: "does not look at the error", Answer: answers.DoesNotLookAtTheError, Says: "nil pointer"},
 		{Name: "reads the whole store", Answer: answers.ReadsTheWholeStore, Says: "200 objects"},
+		{Name: "tries again", Answer: answers.TriesAgain, Says: "also if it fails"},
 		{Name: "keeps what it has read", Answer: answers.KeepsWhatItHasRead, Says: "which was updated"},
 	},
 	Grade: gradeImage,
@@ -96,11 +97,15 @@ func gradeImage(t *grade.T, image answer) {
 		fmt.Errorf("failure %d of the store: its disk was not found", t.Rand.IntN(1000)),
 		apierrors.NewResourceExpired("the store is too old"), // 410 Gone
 	} {
-		store.Failure = failure
+		lookups := 0
+		store.Failure, store.BeforeRead = failure, func() { lookups++ }
 		if got, err := image(lister, namespace, name); err == nil || !strings.Contains(err.Error(), failure.Error()) {
 			t.Reject(fmt.Sprintf("the lister's error: %v", failure),
 				result(got, err),
 				"what your code does with an error that is not NotFound")
+		}
+		if lookups > 1 {
+			t.Reject("one lookup in the store, also if it fails", fmt.Sprintf("%d lookups", lookups), "who tries again: Image, or its caller?")
 		}
 	}
 }

@@ -189,3 +189,19 @@ func KeepsTheFactory(ctx context.Context, clientset kubernetes.Interface, handle
 	<-ctx.Done()
 	return nil
 }
+
+// WaitsUntilTheInformerIsStopped looks at IsStopped, which is true while handlers still run.
+func WaitsUntilTheInformerIsStopped(ctx context.Context, clientset kubernetes.Interface, handlers ...cache.ResourceEventHandler) error {
+	informer := informers.NewSharedInformerFactory(clientset, 0).Core().V1().Pods().Informer()
+	for _, handler := range handlers {
+		if _, err := informer.AddEventHandler(handler); err != nil {
+			return err
+		}
+	}
+	go informer.RunWithContext(ctx)
+	<-ctx.Done()
+	for !informer.IsStopped() {
+		time.Sleep(time.Millisecond)
+	}
+	return nil
+}

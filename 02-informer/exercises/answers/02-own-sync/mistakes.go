@@ -152,3 +152,24 @@ func RemembersForAllCalls(ctx context.Context, pods cache.TypedSharedIndexInform
 		}
 	})
 }
+
+// WaitsForOnePodAtLeast returns when a pod is remembered. There may be none.
+func WaitsForOnePodAtLeast(
+	ctx context.Context, pods cache.TypedSharedIndexInformer[*corev1.Pod], remember func(*corev1.Pod),
+) error {
+	one := make(chan struct{})
+	var first sync.Once
+	err := Load(ctx, pods, func(pod *corev1.Pod) {
+		remember(pod)
+		first.Do(func() { close(one) })
+	})
+	if err != nil {
+		return err
+	}
+	select {
+	case <-one:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

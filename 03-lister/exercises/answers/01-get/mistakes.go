@@ -75,3 +75,13 @@ func KeepsWhatItHasRead(pods corelisters.PodLister, namespace, name string) (str
 	images[namespace+"/"+name] = pod.Spec.Containers[0].Image
 	return images[namespace+"/"+name], nil
 }
+
+// TriesAgain asks three times. A store does not change its mind in between, and the worker's queue does the retries.
+func TriesAgain(pods corelisters.PodLister, namespace, name string) (image string, err error) {
+	for range 3 {
+		if image, err = Image(pods, namespace, name); err == nil {
+			break
+		}
+	}
+	return image, err
+}
