@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"encoding/xml"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"example.com/client-go-workbook/internal/test/testcluster"
 )
@@ -146,6 +149,21 @@ func TestBrokenControllersAreFound(t *testing.T) {
 		if !tried[p.name] {
 			t.Errorf("no broken controller fails the promise %s", p.name)
 		}
+	}
+}
+
+// TestPromisesAreInTheDocs compares the list with the page's table.
+func TestPromisesAreInTheDocs(t *testing.T) {
+	want, got := "", ""
+	for _, p := range promises {
+		want += fmt.Sprintf("| **%s**: %s\n", p.name, p.sentence)
+	}
+	page := read(t, filepath.Join(testcluster.Root(t), "docs", "promises.md"))
+	for _, row := range regexp.MustCompile(`(?m)^(\| \*\*.*?) \|`).FindAllStringSubmatch(page, -1) {
+		got += row[1] + "\n"
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("docs/promises.md has other promises (-promises.go +docs/promises.md):\n%s", diff)
 	}
 }
 

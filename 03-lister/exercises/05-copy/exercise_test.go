@@ -32,6 +32,7 @@ var grader = grade.Exercise[answer]{
 		{Name: "copies after the change", Answer: answers.CopiesAfterTheChange, Says: "in the store, "},
 		{Name: "writes to a nil map", Answer: answers.WritesToANilMap, Says: "nil map"},
 		{Name: "makes a new pod", Answer: answers.MakesANewPod, Says: "metadata.annotations.team is missing"},
+		{Name: "makes a map in the store", Answer: answers.MakesAMapInTheStore, Says: "an object in the store was changed"},
 		{Name: "leaves a label that is there", Answer: answers.LeavesALabelThatIsThere, Says: `labels.reviewed is "false"`},
 	},
 	Grade: gradePrepare,
@@ -55,7 +56,7 @@ func gradePrepare(t *grade.T, prepare answer) {
 		if err := store.Add(stored); err != nil {
 			t.Fatal(err)
 		}
-		was := stored.DeepCopy()
+		was, unchanged := stored.DeepCopy(), t.Unchanged(stored)
 		key := stored.Namespace + "/" + stored.Name
 		got, err := prepare(lister, stored.Namespace, stored.Name, image)
 		if err != nil || got == nil {
@@ -66,6 +67,7 @@ func gradePrepare(t *grade.T, prepare answer) {
 				"in the store, "+changed,
 				`"Deep copy" in the chapter's README`)
 		}
+		unchanged() // a map without entries, too
 
 		want := was.DeepCopy()
 		want.Spec.Containers[0].Image = image

@@ -27,19 +27,21 @@ var grader = grade.Exercise[answer]{
 		{Name: "retries at once", Answer: answers.RetriesAtOnce, Says: "twice as long"},
 		{Name: "does not retry", Answer: answers.DoesNotRetry, Says: "0 retries"},
 		{Name: "adds the key after a success, too", Answer: answers.AddsTheKeyAfterASuccessToo, Says: "after a success"},
+		{Name: "forgets after many failures", Answer: answers.ForgetsAfterManyFailures, Says: "twice as long"},
+		{Name: "does not forget one failure", Answer: answers.DoesNotForgetOneFailure, Says: "as the very first"},
 		{Name: "has one delay for all keys", Answer: answers.HasOneDelayForAllKeys, Says: "the count belongs to the key"},
 	},
 	Timeout: 10 * time.Second, // for a loop that never waits
 	Grade: func(t *grade.T, worker answer) {
-		for range 2 { // a second worker begins anew
-			t.Bubble(func(t *grade.T) { grading(t, worker) })
+		for few := 1; few <= 2; few++ { // a second worker begins anew
+			t.Bubble(func(t *grade.T) { grading(t, worker, few) })
 		}
 	},
 }
 
-// grading lets two keys fail some times in a row, twice, with an hour and a success between. One succeeds while the other
-// one still fails. Both have the same name, in two namespaces.
-func grading(t *grade.T, worker answer) {
+// grading lets two keys fail, one of them a few times in a row, the other one many times, and again after an hour and a success. One
+// succeeds while the other one still fails. Both have the same name, in two namespaces.
+func grading(t *grade.T, worker answer, few int) {
 	const shortest = 5 * time.Millisecond
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](shortest, 1000*time.Second)
 	queue := workqueue.NewTypedRateLimitingQueue(limiter)
@@ -67,7 +69,7 @@ func grading(t *grade.T, worker answer) {
 
 	for _, first := range []bool{true, false} {
 		clear(attempts)
-		inARow := map[cache.ObjectName]int{keys[0]: 2, keys[1]: 4 + t.Rand.IntN(4)}
+		inARow := map[cache.ObjectName]int{keys[0]: few, keys[1]: 12 + t.Rand.IntN(2)}
 		maps.Copy(failures, inARow) // before the worker begins to read
 		for _, key := range keys {
 			queue.Add(key)

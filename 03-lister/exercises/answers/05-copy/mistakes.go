@@ -92,3 +92,15 @@ func change(pod *corev1.Pod, image string) *corev1.Pod {
 	pod.Labels["reviewed"] = "true"
 	return pod
 }
+
+// MakesAMapInTheStore gives a pod without labels an empty map before it makes the copy.
+func MakesAMapInTheStore(pods corelisters.PodLister, namespace, name, image string) (*corev1.Pod, error) {
+	pod, err := pods.Pods(namespace).Get(name)
+	if err != nil {
+		return nil, err
+	}
+	if pod.Labels == nil {
+		pod.Labels = map[string]string{}
+	}
+	return change(pod.DeepCopy(), image), nil
+}

@@ -101,3 +101,37 @@ func HasOneDelayForAllKeys(queue workqueue.TypedRateLimitingInterface[cache.Obje
 		queue.Done(key)
 	}
 }
+
+// ForgetsAfterManyFailures lets no key wait for more than a few seconds: then it begins with 5 ms again.
+func ForgetsAfterManyFailures(queue workqueue.TypedRateLimitingInterface[cache.ObjectName], syncHandler func(cache.ObjectName) error) {
+	for {
+		key, shutdown := queue.Get()
+		if shutdown {
+			return
+		}
+		err := syncHandler(key)
+		if err == nil || queue.NumRequeues(key) >= 10 {
+			queue.Forget(key)
+		}
+		if err != nil {
+			queue.AddRateLimited(key)
+		}
+		queue.Done(key)
+	}
+}
+
+// DoesNotForgetOneFailure forgets a key only if it has failed more than once.
+func DoesNotForgetOneFailure(queue workqueue.TypedRateLimitingInterface[cache.ObjectName], syncHandler func(cache.ObjectName) error) {
+	for {
+		key, shutdown := queue.Get()
+		if shutdown {
+			return
+		}
+		if err := syncHandler(key); err != nil {
+			queue.AddRateLimited(key)
+		} else if queue.NumRequeues(key) > 1 {
+			queue.Forget(key)
+		}
+		queue.Done(key)
+	}
+}
