@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -96,15 +97,20 @@ func conformance(t *testing.T, arguments ...string) (int, string) {
 // TestChapter6KeepsItsPromises tries some of the cases. `make conformance` tries all, and takes longer.
 func TestChapter6KeepsItsPromises(t *testing.T) {
 	t.Parallel()
-	report := filepath.Join(t.TempDir(), "report.xml")
+	report := filepath.Join(t.TempDir(), "report")
 	testcluster.Config(t) // without a cluster, nothing needs to be built
 	code, output := conformance(t, "--controller", build(t, ""), "--sample", "3", "--objects", "20", "--timeout", "2m", "--report", report)
 	if code != 0 {
 		t.Errorf("exit code %d:\n%s", code, output)
 	}
-	var suite testSuite
-	if err := xml.Unmarshal([]byte(read(t, report)), &suite); err != nil {
+	var suite, same testSuite
+	asXML, asJSON := []byte(read(t, report+".xml")), []byte(read(t, report+".json"))
+	if err := errors.Join(xml.Unmarshal(asXML, &suite), json.Unmarshal(asJSON, &same)); err != nil {
 		t.Fatal(err)
+	}
+	same.XMLName = suite.XMLName
+	if diff := cmp.Diff(suite, same); diff != "" {
+		t.Errorf("the two reports (-XML +JSON):\n%s", diff)
 	}
 	if suite.Tests != len(promises) || len(suite.Cases) != len(promises) || suite.Failures+suite.Skipped > 0 {
 		t.Errorf("the report: %+v", suite)

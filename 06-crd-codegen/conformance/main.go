@@ -76,8 +76,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	printTable(stdout, results)
 	if o.report != "" {
-		if err := writeJUnit(o.report, results); err != nil {
-			fmt.Fprintln(stderr, "conformance: writing the report:", err)
+		if err := writeReports(o.report, results); err != nil {
+			fmt.Fprintln(stderr, "conformance: writing the reports:", err)
 			return 2
 		}
 	}
@@ -100,7 +100,7 @@ func parse(args []string) (o options, err error) {
 	flags.IntVar(&o.steps, "steps", 100, "how many steps the promise transitions takes")
 	flags.DurationVar(&o.rest, "rest", 20*time.Second, "for how long a controller at rest is watched")
 	flags.DurationVar(&o.timeout, "timeout", 30*time.Second, "how long to wait for each state")
-	flags.StringVar(&o.report, "report", "", "write the results to this file, as JUnit XML")
+	flags.StringVar(&o.report, "report", "", "write the results to NAME.xml, as JUnit, and to NAME.json")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}

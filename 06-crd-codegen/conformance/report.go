@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -71,31 +72,31 @@ func indent(text string) string {
 	return "    " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n    ")
 }
 
-// The part of JUnit's XML that CI systems read.
+// The part of JUnit's XML that CI systems read; the JSON has the same names.
 type (
 	testSuite struct {
-		XMLName  xml.Name   `xml:"testsuite"`
-		Name     string     `xml:"name,attr"`
-		Tests    int        `xml:"tests,attr"`
-		Failures int        `xml:"failures,attr"`
-		Skipped  int        `xml:"skipped,attr"`
-		Cases    []testCase `xml:"testcase"`
+		XMLName  xml.Name   `xml:"testsuite" json:"-"`
+		Name     string     `xml:"name,attr" json:"name"`
+		Tests    int        `xml:"tests,attr" json:"tests"`
+		Failures int        `xml:"failures,attr" json:"failures"`
+		Skipped  int        `xml:"skipped,attr" json:"skipped"`
+		Cases    []testCase `xml:"testcase" json:"cases"`
 	}
 	testCase struct {
-		Name    string   `xml:"name,attr"`
-		Class   string   `xml:"classname,attr"`
-		Seconds float64  `xml:"time,attr"`
-		Failure *message `xml:"failure"`
-		Skipped *message `xml:"skipped"`
+		Name    string   `xml:"name,attr" json:"name"`
+		Class   string   `xml:"classname,attr" json:"class"`
+		Seconds float64  `xml:"time,attr" json:"seconds"`
+		Failure *message `xml:"failure" json:"failure,omitempty"`
+		Skipped *message `xml:"skipped" json:"skipped,omitempty"`
 	}
 	message struct {
-		Message string `xml:"message,attr"`
-		Text    string `xml:",chardata"`
+		Message string `xml:"message,attr" json:"message"`
+		Text    string `xml:",chardata" json:"text,omitempty"`
 	}
 )
 
-// writeJUnit writes the results to a file, for CI.
-func writeJUnit(file string, results []Result) error {
+// writeReports writes the results to two files: NAME.xml is JUnit, for CI, and NAME.json has the same.
+func writeReports(name string, results []Result) error {
 	suite := testSuite{Name: "conformance", Tests: len(results)}
 	for _, r := range results {
 		c := testCase{Name: r.name, Class: "conformance", Seconds: r.took.Seconds()}
@@ -111,9 +112,16 @@ func writeJUnit(file string, results []Result) error {
 		}
 		suite.Cases = append(suite.Cases, c)
 	}
-	text, err := xml.MarshalIndent(suite, "", "  ")
+	asXML, err := xml.MarshalIndent(suite, "", "  ")
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(file, append([]byte(xml.Header), append(text, '\n')...), 0o644)
+	asJSON, err := json.MarshalIndent(suite, "", "  ")
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		os.WriteFile(name+".xml", append([]byte(xml.Header), append(asXML, '\n')...), 0o644),
+		os.WriteFile(name+".json", append(asJSON, '\n'), 0o644),
+	)
 }

@@ -253,7 +253,7 @@ func (w *World) awaitFor(
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(100 * time.Millisecond): // between two questions
+		case <-time.After(200 * time.Millisecond): // between two questions
 		}
 	}
 }

@@ -38,7 +38,7 @@ var grader = grade.Exercise[answer]{
 		{Name: "looks for greater texts", Answer: answers.LooksForGreaterTexts, Says: "MODIFIED web-c"},
 		{Name: "keeps the pods of bookmarks", Answer: answers.KeepsThePodsOfBookmarks, Says: "DELETED "},
 		{Name: "lists one page", Answer: answers.ListsOnePage, Says: "seen      ADDED web-a"},
-		{Name: "lists again after each error", Answer: answers.ListsAgainAfterEachError, Says: "again and again"},
+		{Name: "lists again after 403", Answer: answers.ListsAgainAfter403, Says: "again and again"},
 	},
 	Grade: gradeMirror,
 }

@@ -95,9 +95,9 @@ func (k fromLists) watchFrom(
 	return maps.Clone(k.known).watchFrom(ctx, pods, resourceVersion, report)
 }
 
-// ListsAgainAfterEachError takes each error for an expired version, and asks for what is forbidden again and again.
-func ListsAgainAfterEachError(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error {
-	return mirror(ctx, pods, report, known{}, func(error) bool { return true })
+// ListsAgainAfter403 takes a request that is forbidden for an expired version, and sends it again and again.
+func ListsAgainAfter403(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error {
+	return mirror(ctx, pods, report, known{}, func(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsForbidden(err) })
 }
 
 // ListsAnyVersionAfter410 asks for any state: the one in the server's cache can be older than what was reported.
