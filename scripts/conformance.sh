@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # usage: conformance.sh [ARGUMENT...]
 # Finds out whether a controller of DatabaseManagers keeps its promises: chapter 6's, or the one that CONTROLLER starts.
-# ONLY=name tries one promise; SEED=number decides what is left to chance. The arguments are the suite's: --help lists them.
+# ONLY=name tries one promise; SEED=number decides what is left to chance; LONG=1 has 1,000 objects and takes 1,000 steps. The
+# arguments are the suite's: --help lists them.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 "$scripts/cluster-up.sh"
-"$scripts/kubectl" apply --server-side --force-conflicts -f "$root/06-crd-codegen/crd/coolops.cn_databasemanagers.yaml" >&2
+"$scripts/kubectl" apply --server-side --force-conflicts -f "$root/06-crd-codegen/crd/coolops.cn_databasemanagers.yaml" >/dev/null
 "$scripts/kubectl" wait --for=condition=Established crd/databasemanagers.coolops.cn >/dev/null
 umask 077 # as for all that is in the cluster's folder
 export GOFLAGS=$build_flags CGO_ENABLED=0
@@ -19,5 +20,7 @@ if [ -z "$controller" ]; then
 	go build -C "$root" -o "$controller" ./06-crd-codegen
 fi
 go build -C "$root" -o "$state/bin/conformance" ./06-crd-codegen/conformance
-exec "$state/bin/conformance" --kubeconfig="$kubeconfig" --controller="$controller" "${leader[@]}" \
-	--rbac="$root/06-crd-codegen/deploy/rbac.yaml" ${ONLY:+--only="$ONLY"} ${SEED:+--seed="$SEED"} "$@"
+again="make conformance${CONTROLLER:+ CONTROLLER=\"$CONTROLLER\"}${*:+ ARGS=\"$*\"}"
+exec "$state/bin/conformance" --kubeconfig="$kubeconfig" --controller="$controller" "${leader[@]}" --again="$again" \
+	--rbac="$root/06-crd-codegen/deploy/rbac.yaml" ${ONLY:+--only="$ONLY"} ${SEED:+--seed="$SEED"} \
+	${LONG:+--steps=1000 --objects=1000} "$@"

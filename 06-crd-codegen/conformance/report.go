@@ -35,9 +35,10 @@ func (r Result) String() string {
 
 // printTable prints one line for each promise.
 func printTable(out io.Writer, results []Result) {
-	fmt.Fprintf(out, "\n%-10s %-8s %7s\n", "promise", "result", "seconds")
+	fmt.Fprintf(out, "\n%-11s %-8s %7s\n", "promise", "result", "time")
 	for _, r := range results {
-		fmt.Fprintf(out, "%-10s %-8s %7.1f  %s\n", r.name, r, r.took.Seconds(), r.skipped)
+		line := fmt.Sprintf("%-11s %-8s %6.1fs  %s", r.name, r, r.took.Seconds(), r.skipped)
+		fmt.Fprintln(out, strings.TrimRight(line, " "))
 	}
 }
 
