@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/pem"
 	"fmt"
 	"os"
 	"os/exec"
@@ -73,7 +72,7 @@ func (w *World) writeKubeconfig(proxy *Proxy, file string) error {
 	config := clientcmdapi.NewConfig()
 	config.Clusters[name] = &clientcmdapi.Cluster{
 		Server:                   proxy.server.URL,
-		CertificateAuthorityData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: proxy.server.Certificate().Raw}),
+		CertificateAuthorityData: proxy.certificate(),
 	}
 	config.AuthInfos[name] = &clientcmdapi.AuthInfo{Token: w.token}
 	config.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name, Namespace: w.namespace}

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"io"
 	"log"
@@ -62,6 +63,11 @@ func (p *Proxy) start(config *rest.Config, gates map[string]*netfault.Gate) erro
 	p.server.Config.ErrorLog = quiet
 	p.server.StartTLS()
 	return nil
+}
+
+// certificate returns the one that a client has to trust.
+func (p *Proxy) certificate() []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: p.server.Certificate().Raw})
 }
 
 // stop ends the proxy, and all connections that are still open.
