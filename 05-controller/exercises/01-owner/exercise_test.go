@@ -16,6 +16,7 @@ import (
 
 	exercise "example.com/client-go-workbook/05-controller/exercises/01-owner"
 	answers "example.com/client-go-workbook/05-controller/exercises/answers/01-owner"
+	"example.com/client-go-workbook/05-controller/exercises/internal/storewatch"
 	"example.com/client-go-workbook/internal/exercise/grade"
 	"example.com/client-go-workbook/internal/test/testcluster"
 	"example.com/client-go-workbook/internal/test/testkit"
@@ -40,6 +41,8 @@ var grader = grade.Exercise[answer]{
 		{Name: "remembers what it has created", Answer: answers.RemembersWhatItHasCreated, Says: "somebody has deleted the Service"},
 		{Name: "overwrites by apply", Answer: answers.OverwritesByApply, Says: "CreateService has changed it"},
 		{Name: "changes the ConfigMap", Answer: answers.ChangesTheConfigMap, Says: "an object in the store was changed: ConfigMap"},
+		{Name: "changes the ConfigMap for a moment", Answer: answers.ChangesTheConfigMapForAMoment,
+			Says: "one is another while you send POST of services"},
 		{Name: "has a context of its own", Answer: answers.HasAContextOfItsOwn, Says: "each request has the ctx"},
 	},
 	Grade: func(t *grade.T, createService answer) {
@@ -53,10 +56,10 @@ var grader = grade.Exercise[answer]{
 			return testkit.Must(configMaps.Create(t.Context(), configMap, metav1.CreateOptions{}))(t)
 		}
 		configMap := create(name)
-		unchanged := t.Unchanged(configMap)
+		watched, unchanged := storewatch.Unchanged(t, config, configMap)
 
 		t.Doing("CreateService is called for ConfigMap %s", name)
-		if err := createService(t.Context(), services, configMap); err != nil {
+		if err := createService(t.Context(), typedcorev1.NewForConfigOrDie(watched).Services(namespace), configMap); err != nil {
 			t.Reject("CreateService creates Service "+name, fmt.Sprintf("it returns: %v", err),
 				"the fields of metav1.OwnerReference; print configMap.Kind")
 		}

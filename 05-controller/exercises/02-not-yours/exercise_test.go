@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -16,6 +17,7 @@ import (
 
 	exercise "example.com/client-go-workbook/05-controller/exercises/02-not-yours"
 	answers "example.com/client-go-workbook/05-controller/exercises/answers/02-not-yours"
+	"example.com/client-go-workbook/05-controller/exercises/internal/storewatch"
 	"example.com/client-go-workbook/internal/exercise/grade"
 	"example.com/client-go-workbook/internal/test/testcluster"
 	"example.com/client-go-workbook/internal/test/testkit"
@@ -39,8 +41,15 @@ var grader = grade.Exercise[answer]{
 		{Name: "says nothing", Answer: answers.SaysNothing, Says: "it returns: <nil>"},
 		{Name: "adopts", Answer: answers.Adopts, Says: "no write: this is a Service that"},
 		{Name: "changes the store's object", Answer: answers.ChangesTheStoresObject, Says: "in the store was changed: Service"},
+		{Name: "changes the store's object for a moment", Answer: answers.ChangesTheStoresObjectForAMoment,
+			Says: "one is another while you send PUT of services"},
 		{Name: "looks at the first owner", Answer: answers.LooksAtTheFirstOwner, Says: "controls, and others own"},
 		{Name: "patches whatever has the name", Answer: answers.PatchesWhateverHasTheName, Says: "has taken its name"},
+		{Name: "decides by the store and writes to the server's", Answer: answers.DecidesByTheStoreAndWritesToTheServers,
+			Says: "the server's has got another controller"},
+		{Name: "patches whatever has the UID", Answer: answers.PatchesWhateverHasTheUID, Says: "the server's has got another controller"},
+		{Name: "decides by the server and patches", Answer: answers.DecidesByTheServerAndPatches,
+			Says: "just before your write, the Service has got another controller"},
 		{Name: "ignores the error of Update", Answer: answers.IgnoresTheErrorOfUpdate, Says: "500 InternalError: SetPort returns an error"},
 	},
 	Grade: func(t *grade.T, setPort answer) {
@@ -49,7 +58,6 @@ var grader = grade.Exercise[answer]{
 		core := typedcorev1.NewForConfigOrDie(config)
 		configMaps, services := core.ConfigMaps(namespace), core.Services(namespace)
 		recorded, writes := testkit.Writes(config)
-		learners := typedcorev1.NewForConfigOrDie(recorded).Services(namespace)
 		createConfigMap := func(name string) *corev1.ConfigMap {
 			configMap := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}
 			return testkit.Must(configMaps.Create(t.Context(), configMap, metav1.CreateOptions{}))(t)
@@ -96,7 +104,8 @@ var grader = grade.Exercise[answer]{
 			configMap := createConfigMap(name)
 			before := createService(name, c.owners(controller(configMap))...)
 			stored := before.DeepCopy()
-			unchanged := t.Unchanged(configMap, stored)
+			watched, unchanged := storewatch.Unchanged(t, recorded, configMap, stored)
+			learners := typedcorev1.NewForConfigOrDie(watched).Services(namespace)
 			port := 1024 + t.Rand.Int32N(60000)
 			err := setPort(t.Context(), learners, configMap, stored, port)
 			sent := writes()
@@ -120,25 +129,26 @@ var grader = grade.Exercise[answer]{
 			unchanged()
 		}
 
-		t.Doing("SetPort is called with an old Service")
-		configMap := createConfigMap("orders-old")
-		stored := createService(configMap.Name, controller(configMap))
-		if err := services.Delete(t.Context(), stored.Name, metav1.DeleteOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		createService(stored.Name)
-		const old = "the Service in the store is gone, and somebody else's has taken its name: "
-		err := setPort(t.Context(), learners, configMap, stored, 8080)
-		service := testkit.Must(services.Get(t.Context(), stored.Name, metav1.GetOptions{}))(t)
-		if ports(service) != "3306" {
-			t.Reject(old+"this one is left alone", "it has port "+ports(service), "what of the stored Service does the server compare?")
-		}
-		if err == nil {
-			t.Reject(old+"an error", "it returns nil", "ServiceInterface.Update")
+		for _, late := range []bool{false, true} {
+			configMap := createConfigMap(fmt.Sprintf("orders-replaced-%t", late))
+			stored := createService(configMap.Name, controller(configMap))
+			checkOld(t, config, setPort, configMap, stored, late, "is gone, and somebody else's has taken its name", func() {
+				if err := services.Delete(t.Context(), stored.Name, metav1.DeleteOptions{}); err != nil {
+					t.Fatal(err)
+				}
+				createService(stored.Name)
+			})
+			configMap = createConfigMap(fmt.Sprintf("orders-given-away-%t", late))
+			stored = createService(configMap.Name, controller(configMap))
+			checkOld(t, config, setPort, configMap, stored, late, "has got another controller", func() {
+				given := stored.DeepCopy()
+				given.OwnerReferences = []ref{controller(billing)}
+				testkit.Must(services.Update(t.Context(), given, metav1.UpdateOptions{}))(t)
+			})
 		}
 
 		// Each call has the same Service, whose port is another one before it.
-		configMap = createConfigMap("orders-fails")
+		configMap := createConfigMap("orders-fails")
 		createService(configMap.Name, controller(configMap))
 		calls := &grade.Calls{
 			Name: "SetPort", Config: config, Done: "the Service has the port",
@@ -165,6 +175,38 @@ var grader = grade.Exercise[answer]{
 		calls.FailEachRequest(t)
 		calls.EndContext(t)
 	},
+}
+
+// checkOld calls the answer with a Service that is old: somebody changes what the server has, before the call, or just before the
+// answer's first write.
+func checkOld(
+	t *grade.T, config *rest.Config, setPort answer, configMap *corev1.ConfigMap, stored *corev1.Service, late bool, what string,
+	change func(),
+) {
+	when, changed := "just before your write, the Service ", false
+	if !late {
+		when, changed = "the Service in the store is old, the server's ", true
+		change()
+	}
+	intercepted := testkit.Intercept(config, func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if request.Method != http.MethodGet && !changed {
+			changed = true
+			change()
+		}
+		return next.RoundTrip(request)
+	})
+	when += what + ": "
+	t.Doing("%sSetPort returns", when)
+	err := setPort(t.Context(), typedcorev1.NewForConfigOrDie(intercepted).Services(stored.Namespace), configMap, stored, 8080)
+	services := typedcorev1.NewForConfigOrDie(config).Services(stored.Namespace)
+	service := testkit.Must(services.Get(t.Context(), stored.Name, metav1.GetOptions{}))(t)
+	if ports(service) != "3306" {
+		t.Reject(when+"this one is left alone", "it has port "+ports(service),
+			"by which version did you decide, and which version did you write to?")
+	}
+	if err == nil {
+		t.Reject(when+"an error", "it returns nil", "ServiceInterface.Update")
+	}
 }
 
 func ports(service *corev1.Service) string {

@@ -108,6 +108,14 @@ func ChangesTheConfigMap(ctx context.Context, services typedcorev1.ServiceInterf
 	return TakesTheKindFromTheObject(ctx, services, configMap)
 }
 
+// ChangesTheConfigMapForAMoment sets the kind in the object that it was given, and takes it away again at the end. What reads the
+// store meanwhile sees it.
+func ChangesTheConfigMapForAMoment(ctx context.Context, services typedcorev1.ServiceInterface, configMap *corev1.ConfigMap) error {
+	before := configMap.TypeMeta
+	defer func() { configMap.TypeMeta = before }()
+	return ChangesTheConfigMap(ctx, services, configMap)
+}
+
 // HasAContextOfItsOwn does not end with the caller's context.
 func HasAContextOfItsOwn(_ context.Context, services typedcorev1.ServiceInterface, configMap *corev1.ConfigMap) error {
 	return CreateService(context.Background(), services, configMap)

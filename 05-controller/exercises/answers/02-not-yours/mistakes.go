@@ -69,6 +69,18 @@ func ChangesTheStoresObject(
 	return write(ctx, services, service, port)
 }
 
+// ChangesTheStoresObjectForAMoment changes the store's object, writes it, and changes it back.
+func ChangesTheStoresObjectForAMoment(
+	ctx context.Context, services typedcorev1.ServiceInterface, configMap *corev1.ConfigMap, service *corev1.Service, port int32,
+) error {
+	if !metav1.IsControlledBy(service, configMap) {
+		return notOurs(configMap, service)
+	}
+	before := service.Spec.Ports[0].Port
+	defer func() { service.Spec.Ports[0].Port = before }()
+	return write(ctx, services, service, port)
+}
+
 // SaysNothing returns nil when it writes nothing.
 func SaysNothing(
 	ctx context.Context, services typedcorev1.ServiceInterface, configMap *corev1.ConfigMap, service *corev1.Service, port int32,
@@ -99,6 +111,47 @@ func PatchesWhateverHasTheName(
 	patch := fmt.Sprintf(`{"spec":{"ports":[{"port":%d}]}}`, port)
 	_, err := services.Patch(ctx, service.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 	return err
+}
+
+// PatchesWhateverHasTheUID says which Service it means, and not which version: it can have another controller by now.
+func PatchesWhateverHasTheUID(
+	ctx context.Context, services typedcorev1.ServiceInterface, configMap *corev1.ConfigMap, service *corev1.Service, port int32,
+) error {
+	if !metav1.IsControlledBy(service, configMap) {
+		return notOurs(configMap, service)
+	}
+	patch := fmt.Sprintf(`{"metadata":{"uid":%q},"spec":{"ports":[{"port":%d}]}}`, service.UID, port)
+	_, err := services.Patch(ctx, service.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	return err
+}
+
+// DecidesByTheStoreAndWritesToTheServers decides by the stored Service, and writes to the one that the server has now, which can
+// have another controller.
+func DecidesByTheStoreAndWritesToTheServers(
+	ctx context.Context, services typedcorev1.ServiceInterface, configMap *corev1.ConfigMap, service *corev1.Service, port int32,
+) error {
+	if !metav1.IsControlledBy(service, configMap) {
+		return notOurs(configMap, service)
+	}
+	current, err := services.Get(ctx, service.Name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	if current.UID != service.UID {
+		return notOurs(configMap, service)
+	}
+	return write(ctx, services, current, port)
+}
+
+// DecidesByTheServerAndPatches decides by what the server has, and does not say with the patch which version that was.
+func DecidesByTheServerAndPatches(
+	ctx context.Context, services typedcorev1.ServiceInterface, configMap *corev1.ConfigMap, service *corev1.Service, port int32,
+) error {
+	current, err := services.Get(ctx, service.Name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	return PatchesWhateverHasTheUID(ctx, services, configMap, current, port)
 }
 
 // IgnoresTheErrorOfUpdate returns conflicts only.

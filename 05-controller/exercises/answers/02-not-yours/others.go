@@ -20,8 +20,9 @@ func FindsTheOwnerItself(
 ) error {
 	for _, owner := range service.OwnerReferences {
 		if owner.Controller != nil && *owner.Controller && owner.UID == configMap.UID {
-			// The server applies this patch to no other object: the UID has to be the same.
-			patch := fmt.Sprintf(`{"metadata":{"uid":%q},"spec":{"ports":[{"port":%d}]}}`, service.UID, port)
+			// The server applies this patch to no other version: the owner can be another in the next one. And the version of an
+			// object is no other object's.
+			patch := fmt.Sprintf(`{"metadata":{"resourceVersion":%q},"spec":{"ports":[{"port":%d}]}}`, service.ResourceVersion, port)
 			_, err := services.Patch(ctx, service.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 			return err
 		}
