@@ -63,7 +63,8 @@ func end(ctx context.Context, w *World) error {
 	return failed("sent SIGTERM to a controller at rest, read the exit code", 0, code)
 }
 
-// leaders has two processes with an election, and always something to write. It kills the leader, and pauses the next one.
+// leaders has two processes with an election, and always something to write. It kills the leader, pauses the next one, and cuts the
+// connection of the next one.
 func leaders(ctx context.Context, w *World) error {
 	const count = 10
 	names := []string{}
@@ -124,7 +125,26 @@ func leaders(ctx context.Context, w *World) error {
 	if err := pause(ctx, 5*time.Second); err != nil {
 		return err
 	}
-	return w.oneAfterTheOther("let the paused leader go on by SIGCONT, while another one leads")
+	if err := w.oneAfterTheOther("let the paused leader go on by SIGCONT, while another one leads"); err != nil {
+		return err
+	}
+	fourth, err := w.startController(w.leaderFlags...)
+	if err != nil {
+		return err
+	}
+	w.say("the connection of the next leader is cut")
+	mend := w.tap.add(&Fault{Who: third.who, Verb: anyVerb})
+	defer mend()
+	if err := w.untilWrites(ctx, fourth, "closed each connection of the next leader"); err != nil {
+		return err
+	}
+	third.isAsked.Store(true)
+	w.say("it has a connection again, while another one leads")
+	mend()
+	if err := pause(ctx, 5*time.Second); err != nil {
+		return err
+	}
+	return w.oneAfterTheOther("mended the connection of the leader before, while another one leads")
 }
 
 // untilWrites waits until a process writes: it leads. That can take as long as a Lease lasts, and longer.
@@ -143,9 +163,9 @@ func (w *World) untilWrites(ctx context.Context, p *Process, did string) error {
 	return failed(did, "writes of process "+p.who, "none")
 }
 
-// writesOf returns the writes of one process.
+// writesOf returns the writes of one process that have reached the server.
 func (w *World) writesOf(who string) []Request {
-	return w.tap.all(func(r Request) bool { return r.isWrite() && r.Who == who })
+	return w.tap.all(func(r Request) bool { return r.isWrite() && r.Who == who && r.Broken == "" })
 }
 
 // oneAfterTheOther returns a failure if a process has written after the first write of a later one.

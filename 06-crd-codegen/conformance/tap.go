@@ -37,8 +37,9 @@ func (r Request) about(name string) bool {
 
 // Fault breaks a write on its way, or another request if it names a verb.
 type Fault struct {
+	Who      string // the process; empty for all
 	Name     string // of the objects that it is about: see Request.about
-	Verb     string // empty for all that write
+	Verb     string // empty for all that write; anyVerb
 	Resource string // empty for all
 	Nth      int    // 1 breaks the first of these requests, 0 breaks each
 	Done     bool   // the server gets the write; the controller does not get the server's answer
@@ -49,9 +50,14 @@ type Fault struct {
 	hit  *Request
 }
 
+const anyVerb = "*"
+
 // matches reports whether a fault is about a request.
 func (f *Fault) matches(r *Request) bool {
-	if f.Verb == "" && !r.isWrite() || f.Verb != "" && f.Verb != r.Verb {
+	switch {
+	case f.Who != "" && f.Who != r.Who:
+		return false
+	case f.Verb == "" && !r.isWrite() || f.Verb != "" && f.Verb != anyVerb && f.Verb != r.Verb:
 		return false
 	}
 	return r.about(f.Name) && (f.Resource == "" || f.Resource == r.Resource)
