@@ -41,6 +41,7 @@ var grader = grade.Exercise[answer]{
 		{Name: "retries a timeout", Answer: answers.RetriesATimeout, Says: "504 Timeout: Increment sends no more"},
 		{Name: "returns an error of its own", Answer: answers.ReturnsAnErrorOfItsOwn, Says: "Increment returns this error"},
 		{Name: "counts from zero", Answer: answers.CountsFromZero, Says: "which is no number"},
+		{Name: "reads the number at the beginning", Answer: answers.ReadsTheNumberAtTheBeginning, Says: ` apples", which is no number`},
 		{Name: "deletes and creates", Answer: answers.DeletesAndCreates, Says: "it was deleted"},
 		{Name: "has a context of its own", Answer: answers.HasAContextOfItsOwn, Says: "each request has the ctx"},
 	},
@@ -84,7 +85,10 @@ var grader = grade.Exercise[answer]{
 			}
 		}
 
-		checkNoNumber(t, configMaps, name+"-no-number", increment)
+		number := t.Rand.IntN(1000)
+		for i, noNumber := range []string{"many", fmt.Sprintf("%d apples", number), fmt.Sprintf("%dth", number), fmt.Sprintf("no. %d", number)} {
+			checkNoNumber(t, configMaps, fmt.Sprintf("%s-no-number-%d", name, i), noNumber, increment)
+		}
 
 		var requests []string
 		counting := testkit.Intercept(config, func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
@@ -121,17 +125,17 @@ var grader = grade.Exercise[answer]{
 
 const look = "which errors does retry.RetryOnConflict retry, and what does it return?"
 
-// checkNoNumber calls the answer for a ConfigMap whose count is a word.
-func checkNoNumber(t *grade.T, configMaps typedcorev1.ConfigMapInterface, name string, increment answer) {
+// checkNoNumber calls the answer for a ConfigMap whose count is no number, also if there is one in it.
+func checkNoNumber(t *grade.T, configMaps typedcorev1.ConfigMapInterface, name, noNumber string, increment answer) {
 	testkit.Must(configMaps.Create(t.Context(), &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{"count": "many"},
+		ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{"count": noNumber},
 	}, metav1.CreateOptions{}))(t)
-	const expected = "count is many, which is no number: Increment returns an error, and count stays as it is"
-	t.Doing(expected)
+	expected := fmt.Sprintf("count is %q, which is no number: Increment returns an error, and count stays as it is", noNumber)
+	t.Doing("%s", expected)
 	err := increment(t.Context(), configMaps, name)
 	configMap := testkit.Must(configMaps.Get(t.Context(), name, metav1.GetOptions{}))(t)
-	if now := configMap.Data["count"]; err == nil || now != "many" {
-		t.Reject(expected, fmt.Sprintf("count is %s, and it returns: %v", now, err), "the error of strconv.Atoi")
+	if now := configMap.Data["count"]; err == nil || now != noNumber {
+		t.Reject(expected, fmt.Sprintf("count is %q, and it returns: %v", now, err), "the error of strconv.Atoi, which takes the whole string")
 	}
 }
 

@@ -7,16 +7,19 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
 	exercise "example.com/client-go-workbook/05-controller/exercises/05-decision"
 	answers "example.com/client-go-workbook/05-controller/exercises/answers/05-decision"
 	"example.com/client-go-workbook/05-controller/exercises/internal/readfault"
+	"example.com/client-go-workbook/05-controller/exercises/internal/storewatch"
 	"example.com/client-go-workbook/internal/exercise/grade"
 	"example.com/client-go-workbook/internal/test/testcluster"
 	"example.com/client-go-workbook/internal/test/testkit"
@@ -35,11 +38,15 @@ var grader = grade.Exercise[answer]{
 		{Name: "changes the store", Answer: answers.ChangesTheStore, Says: "in the store was changed: ConfigMap"},
 		{Name: "copies the object and not its data", Answer: answers.CopiesTheObjectAndNotItsData,
 			Says: "in the store was changed: ConfigMap"},
+		{Name: "changes the store for a moment", Answer: answers.ChangesTheStoreForAMoment,
+			Says: "one is another while you send PUT of configmaps"},
 		{Name: "replaces the data", Answer: answers.ReplacesTheData, Says: "the other keys stay"},
 		{Name: "reads, decides and patches", Answer: answers.ReadsDecidesAndPatches, Says: "just before the write"},
 		{Name: "trusts the field manager", Answer: answers.TrustsTheFieldManager, Says: "by your Take: ben"},
 		{Name: "compares the beginning", Answer: answers.ComparesTheBeginning, Says: "how do you compare the holder with me?"},
 		{Name: "returns conflicts only", Answer: answers.ReturnsConflictsOnly, Says: "500 InternalError: Take returns an error"},
+		{Name: "hides the last of many conflicts", Answer: answers.HidesTheLastOfManyConflicts, Says: `it returns nil, and holder is ""`},
+		{Name: "adds what may be there", Answer: answers.AddsWhatMayBeThere, Says: "you have taken it away"},
 	},
 	Grade: func(t *grade.T, take answer) {
 		config := testcluster.Config(t)
@@ -56,16 +63,27 @@ var grader = grade.Exercise[answer]{
 			return next.RoundTrip(request)
 		})
 		recorded, writes := testkit.Writes(intercepted)
-		learners := typedcorev1.NewForConfigOrDie(recorded).ConfigMaps(namespace)
 
+		otherKeys := map[string]string{"place": place}
 		cases := []machine{
 			{"nobody holds it", nil, nil, notAtAll, me},
-			{"nobody holds it, and it has other keys", map[string]string{"place": place}, map[string]string{"place": place}, notAtAll, me},
-			{"the store is old, and " + other + " has taken it meanwhile", nil, map[string]string{"holder": other}, notAtAll, other},
-			{other + " takes it just before the write", nil, nil, byUpdate, other},
-			{other + " takes it just before the write, by your Take", nil, nil, byTake, other},
+			{"nobody holds it, and it has other keys", otherKeys, otherKeys, notAtAll, me},
 			{other + " holds it", map[string]string{"holder": other}, map[string]string{"holder": other}, notAtAll, other},
 			{"you hold it", map[string]string{"holder": me}, map[string]string{"holder": me}, notAtAll, me},
+		}
+		for _, free := range []struct {
+			what string
+			data map[string]string
+		}{{"", nil}, {", and it has other keys", otherKeys}, {", and its holder was empty", map[string]string{"holder": ""}}} {
+			taken := map[string]string{"holder": other}
+			if free.data["place"] != "" {
+				taken["place"] = place
+			}
+			cases = append(cases,
+				machine{"the store is old, and " + other + " has taken it meanwhile" + free.what, free.data, taken, notAtAll, other},
+				machine{other + " takes it just before the write" + free.what, free.data, free.data, byUpdate, other},
+				machine{other + " takes it just before the write, by your Take" + free.what, free.data, free.data, byTake, other},
+			)
 		}
 		for _, similar := range []string{me + "0", me[:len(me)-1], "jo" + me, me[1:], strings.ToUpper(me)} {
 			holder := map[string]string{"holder": similar}
@@ -89,7 +107,14 @@ var grader = grade.Exercise[answer]{
 			}
 			switch c.justBefore {
 			case byUpdate:
-				beforeWrite = func() { update(map[string]string{"holder": other}) }
+				beforeWrite = func() {
+					data := maps.Clone(c.current)
+					if data == nil {
+						data = map[string]string{}
+					}
+					data["holder"] = other
+					update(data)
+				}
 			case byTake: // another process of the same program
 				beforeWrite = func() {
 					if err := take(t.Context(), configMaps, stored.DeepCopy(), other); err != nil {
@@ -97,7 +122,8 @@ var grader = grade.Exercise[answer]{
 					}
 				}
 			}
-			unchanged := t.Unchanged(stored)
+			watched, unchanged := storewatch.Unchanged(t, recorded, stored)
+			learners := typedcorev1.NewForConfigOrDie(watched).ConfigMaps(namespace)
 			uid := stored.UID
 			err := take(t.Context(), learners, stored, me)
 			beforeWrite = nil
@@ -128,6 +154,8 @@ var grader = grade.Exercise[answer]{
 			unchanged()
 		}
 
+		checkConflicts(t, config, configMaps, take, me)
+
 		calls := &grade.Calls{
 			Name: "Take", Config: config, Done: "you hold it", Right: readfault.Right,
 			New: func(number int) grade.Case {
@@ -154,6 +182,35 @@ var grader = grade.Exercise[answer]{
 		calls.FailEachRequest(t)
 		calls.EndContext(t)
 	},
+}
+
+// checkConflicts calls the answer for a machine that is free, and that somebody changes before each of the answer's writes.
+func checkConflicts(t *grade.T, config *rest.Config, configMaps typedcorev1.ConfigMapInterface, take answer, me string) {
+	const when = "nobody holds it, and another key is changed before each of your writes: "
+	stored := testkit.Must(configMaps.Create(t.Context(), &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: "machine-changes"}, Data: map[string]string{"place": "hall 0"},
+	}, metav1.CreateOptions{}))(t)
+	hall, deadline := 0, time.Now().Add(3*time.Second) // after that, an answer that tries again and again has no conflict
+	changing := testkit.Intercept(config, func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if request.Method != http.MethodGet && time.Now().Before(deadline) {
+			hall++
+			patch := fmt.Sprintf(`{"data":{"place":"hall %d"}}`, hall)
+			testkit.Must(configMaps.Patch(t.Context(), stored.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}))(t)
+		}
+		return next.RoundTrip(request)
+	})
+	t.Doing("%sTake returns", when)
+	err := take(t.Context(), typedcorev1.NewForConfigOrDie(changing).ConfigMaps(stored.Namespace), stored, me)
+	now := testkit.Must(configMaps.Get(t.Context(), stored.Name, metav1.GetOptions{}))(t)
+	place := fmt.Sprintf("hall %d", hall)
+	switch holder := now.Data["holder"]; {
+	case err == nil && holder != me:
+		t.Reject(when+"Take returns an error, or nil and you hold it", fmt.Sprintf("it returns nil, and holder is %q", holder),
+			"what do you return after the last attempt? In an inner block, := declares another err")
+	case now.Data["place"] != place:
+		t.Reject(when+"place stays as it was written last: "+place, fmt.Sprintf("data is %v", now.Data),
+			"an update replaces the whole object")
+	}
 }
 
 // machine is a case: whose machine it is.

@@ -167,6 +167,22 @@ func CountsFromZero(ctx context.Context, configMaps typedcorev1.ConfigMapInterfa
 	})
 }
 
+// ReadsTheNumberAtTheBeginning takes "7 apples" for 7: Sscan stops at the first space, and says nothing of the rest.
+func ReadsTheNumberAtTheBeginning(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string) error {
+	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		configMap, err := configMaps.Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		var count int
+		if _, err := fmt.Sscan(configMap.Data["count"], &count); err != nil {
+			return err
+		}
+		configMap.Data["count"] = strconv.Itoa(count + 1)
+		return update(ctx, configMaps, configMap)
+	})
+}
+
 // DeletesAndCreates has no conflict. For a moment there is no ConfigMap, and what another writes then is lost.
 func DeletesAndCreates(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string) error {
 	configMap, err := incremented(ctx, configMaps, name)

@@ -3,6 +3,7 @@ package exercise
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -84,6 +85,19 @@ func CopiesTheObjectAndNotItsData(
 	return take(ctx, configMaps, &configMap, me)
 }
 
+// ChangesTheStoreForAMoment says in the store's object that I hold the machine, and changes it back when the server has answered.
+func ChangesTheStoreForAMoment(
+	ctx context.Context, configMaps typedcorev1.ConfigMapInterface, stored *corev1.ConfigMap, me string,
+) error {
+	if done, err := decide(stored, me); done {
+		return err
+	}
+	before := stored.Data
+	defer func() { stored.Data = before }()
+	stored.Data = maps.Clone(before)
+	return take(ctx, configMaps, stored, me)
+}
+
 // ReplacesTheData removes the other keys.
 func ReplacesTheData(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, stored *corev1.ConfigMap, me string) error {
 	if done, err := decide(stored, me); done {
@@ -135,6 +149,42 @@ func ReturnsConflictsOnly(ctx context.Context, configMaps typedcorev1.ConfigMapI
 		return err
 	}
 	return nil
+}
+
+// HidesTheLastOfManyConflicts decides again after each conflict, four times. Then it returns nil: the err of the loop is another
+// variable.
+func HidesTheLastOfManyConflicts(
+	ctx context.Context, configMaps typedcorev1.ConfigMapInterface, stored *corev1.ConfigMap, me string,
+) error {
+	var err error
+	configMap := stored.DeepCopy()
+	for range 4 {
+		if done, err := decide(configMap, me); done {
+			return err
+		}
+		err := take(ctx, configMaps, configMap, me)
+		if !apierrors.IsConflict(err) {
+			return err
+		}
+		configMap, err = configMaps.Get(ctx, stored.Name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// AddsWhatMayBeThere sends a JSON patch that adds the key, if the data has other keys. Add replaces a key that is there by now.
+func AddsWhatMayBeThere(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, stored *corev1.ConfigMap, me string) error {
+	if done, err := decide(stored, me); done {
+		return err
+	}
+	if len(stored.Data) == 0 {
+		return Take(ctx, configMaps, stored, me)
+	}
+	patch := fmt.Sprintf(`[{"op":"add","path":"/data/holder","value":%q}]`, me)
+	_, err := configMaps.Patch(ctx, stored.Name, types.JSONPatchType, []byte(patch), metav1.PatchOptions{})
+	return err
 }
 
 // decide is done if there is nothing to write.
