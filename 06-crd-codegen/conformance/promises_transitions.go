@@ -198,7 +198,8 @@ func (x *walk) take(ctx context.Context, name string, s step) (accepted bool, er
 	if err != nil {
 		return true, err
 	}
-	return true, x.await(ctx, name+" to have the children of a new DatabaseManager with its spec", func(ctx context.Context) (string, error) {
+	const what = " to have the children of a new DatabaseManager with its spec"
+	return true, x.await(ctx, name+what, func(ctx context.Context) (string, error) {
 		now, err := x.stateOfChildren(ctx, name)
 		return diffOf(want, now), err
 	})

@@ -105,7 +105,8 @@ func gradeImage(t *grade.T, image answer) {
 				"what your code does with an error that is not NotFound")
 		}
 		if lookups > 1 {
-			t.Reject("one lookup in the store, also if it fails", fmt.Sprintf("%d lookups", lookups), "who tries again: Image, or its caller?")
+			t.Reject("one lookup in the store, also if it fails", fmt.Sprintf("%d lookups", lookups),
+				"who tries again: Image, or its caller?")
 		}
 	}
 }

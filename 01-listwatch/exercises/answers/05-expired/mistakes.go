@@ -97,7 +97,8 @@ func (k fromLists) watchFrom(
 
 // ListsAgainAfter403 takes a request that is forbidden for an expired version, and sends it again and again.
 func ListsAgainAfter403(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error {
-	return mirror(ctx, pods, report, known{}, func(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsForbidden(err) })
+	expired := func(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsForbidden(err) }
+	return mirror(ctx, pods, report, known{}, expired)
 }
 
 // ListsAnyVersionAfter410 asks for any state: the one in the server's cache can be older than what was reported.
