@@ -2,9 +2,13 @@ package exercise_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
+	"os/exec"
 	"slices"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -38,12 +42,18 @@ var grader = grade.Exercise[answer]{
 		{Name: "does not force", Answer: answers.DoesNotForce, Says: `conflict with "somebody"`},
 		{Name: "extracts and adds", Answer: answers.ExtractsAndAdds, Says: "depth is "},
 		{Name: "has a manager for each call", Answer: answers.HasAManagerForEachCall, Says: "depth is "},
-		{Name: "remembers in memory", Answer: answers.RemembersInMemory, Says: "somebody has created it with"},
+		{Name: "remembers in memory", Answer: answers.RemembersInMemory, Says: "mine is not there"},
+		{Name: "remembers values in memory", Answer: answers.RemembersValuesInMemory, Says: "same is not there"},
+		{Name: "remembers by the UID in memory", Answer: answers.RemembersByTheUIDInMemory,
+			Says: "called in a later process, without the keys size and weight"},
+		{Name: "has a manager for each process", Answer: answers.HasAManagerForEachProcess,
+			Says: "called in a later process, without the keys size and weight"},
 		{Name: "returns at once without settings", Answer: answers.ReturnsAtOnceWithoutSettings, Says: "without settings"},
 		{Name: "ignores the error", Answer: answers.IgnoresTheError, Says: "500 InternalError: ApplySettings returns an error"},
 	},
 	Grade: func(t *grade.T, applySettings answer) {
 		config := testcluster.Config(t)
+		callEarlier(t, config, applySettings)
 		namespace := testcluster.Namespace(t, config)
 		configMaps := typedcorev1.NewForConfigOrDie(config).ConfigMaps(namespace)
 		name := fmt.Sprintf("settings-%d", t.Rand.IntN(1000))
@@ -88,16 +98,19 @@ var grader = grade.Exercise[answer]{
 		apply("after somebody has set size, which is not yours any more", map[string]string{"colour": colour, "shape": value()})
 		apply("without settings", nil)
 
-		apply("with the key mine", map[string]string{"mine": value()})
+		same := value()
+		apply("with the keys mine and same", map[string]string{"mine": value(), "same": same})
 		if err := configMaps.Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		theirs = map[string]string{"mine": value()}
+		theirs = map[string]string{"mine": value(), "same": same}
 		created := testkit.Must(configMaps.Create(t.Context(), &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Name: name}, Data: theirs,
 		}, metav1.CreateOptions{}))(t)
 		uid = created.UID
-		apply("after somebody has created it with the key mine", map[string]string{"colour": colour})
+		apply("after somebody has created it anew, with the keys mine and same", map[string]string{"colour": colour})
+
+		checkEarlier(t, configMaps, namespace, name+"-earlier", applySettings)
 
 		calls := &grade.Calls{
 			Name: "ApplySettings", Config: config, Done: "the ConfigMap has the settings", Right: readfault.Right,
@@ -108,6 +121,67 @@ var grader = grade.Exercise[answer]{
 		calls.FailEachRequest(t)
 		calls.EndContext(t)
 	},
+}
+
+// earlier is a call of an earlier process: the program has been started anew since. The process has it in the variable earlierVar.
+type earlier struct {
+	Namespace, Name string
+	Settings        map[string]string
+}
+
+const earlierVar = "WORKBOOK_EARLIER_CALL"
+
+// checkEarlier calls the answer in another process, and then in this one.
+func checkEarlier(t *grade.T, configMaps typedcorev1.ConfigMapInterface, namespace, name string, applySettings answer) {
+	const when = "in a later process, without the keys size and weight"
+	settings := map[string]string{"colour": "red", "size": "1", "weight": "2"}
+	t.Doing("ApplySettings is called in an earlier process")
+	if seen, err := otherProcess(t, earlier{namespace, name, settings}); err != nil {
+		t.Reject("ApplySettings returns nil when it is called in an earlier process", "it returns: "+seen, "metav1.ApplyOptions")
+	}
+	check(t, configMaps, name, "in an earlier process", settings)
+	settings = map[string]string{"colour": "red"}
+	t.Doing("ApplySettings is called %s", when)
+	if err := applySettings(t.Context(), configMaps, namespace, name, maps.Clone(settings)); err != nil {
+		t.Reject("ApplySettings returns nil when it is called "+when, fmt.Sprintf("it returns: %v", err), "metav1.ApplyOptions")
+	}
+	check(t, configMaps, name, when, settings)
+}
+
+// otherProcess starts this process again, for one call. It returns what that has printed.
+func otherProcess(t *grade.T, call earlier) (printed string, err error) {
+	self := testkit.Must(os.Executable())(t)
+	result := testkit.Must(os.OpenFile(os.DevNull, os.O_WRONLY, 0))(t)
+	defer result.Close()
+	alive, held, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer alive.Close()
+	defer held.Close()
+	cmd := exec.CommandContext(t.Context(), self, os.Args[1:]...)
+	cmd.Env = append(os.Environ(), earlierVar+"="+string(testkit.Must(json.Marshal(call))(t)))
+	cmd.ExtraFiles = []*os.File{result, alive} // package grade writes its verdict to the first, and ends with the second
+	output, err := cmd.CombinedOutput()
+	return strings.TrimSpace(string(output)), err
+}
+
+// callEarlier calls the answer if this is the process that otherProcess has started, and ends it.
+func callEarlier(t *grade.T, config *rest.Config, applySettings answer) {
+	text := os.Getenv(earlierVar)
+	if text == "" {
+		return
+	}
+	var call earlier
+	if err := json.Unmarshal([]byte(text), &call); err != nil {
+		t.Fatal(err)
+	}
+	configMaps := typedcorev1.NewForConfigOrDie(config).ConfigMaps(call.Namespace)
+	if err := applySettings(t.Context(), configMaps, call.Namespace, call.Name, call.Settings); err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	os.Exit(0)
 }
 
 // newCase makes a call in which a request fails.
