@@ -43,6 +43,10 @@ var grader = grade.Exercise[answer]{
 		{Name: "removes all finalizers", Answer: answers.RemovesAllFinalizers, Says: "finalizer of somebody else"},
 		{Name: "adds while deleting", Answer: answers.AddsWhileDeleting, Says: "no new finalizers can be added"},
 		{Name: "creates the bucket only once", Answer: answers.CreatesTheBucketOnlyOnce, Says: "a bucket that could not be created"},
+		{Name: "removes the finalizer when create fails", Answer: answers.RemovesTheFinalizerWhenCreateFails,
+			Says: "the finalizer stays when the bucket cannot be created"},
+		{Name: "removes the finalizer when create has found nothing", Answer: answers.RemovesTheFinalizerWhenCreateHasFoundNothing,
+			Says: "the finalizer stays when the bucket cannot be created: a NotFound"},
 		{Name: "takes any error of Get for gone", Answer: answers.TakesAnyErrorOfGetForGone, Says: "the 1st request, GET of"},
 		{Name: "takes each NotFound for a ConfigMap that is gone", Answer: answers.TakesEachNotFoundForAConfigMapThatIsGone,
 			Says: "the bucket cannot be created: a NotFound"},
@@ -93,7 +97,6 @@ var grader = grade.Exercise[answer]{
 				g.expect(when, true)
 				g.expect(when+", again", true)
 			}
-			g.created = false
 			err := g.call(when)
 			switch {
 			case !g.created:
@@ -125,9 +128,10 @@ var grader = grade.Exercise[answer]{
 			}
 		}
 		g.fails = nil
-		race = func() { // while the write that removes the answer's finalizer is on its way, the first one goes
-			g.patch(g.name, fmt.Sprintf(`[{"op":"test","path":"/metadata/finalizers/0","value":%q},
-				{"op":"remove","path":"/metadata/finalizers/0"}]`, others))
+		race = func() { // while the write that removes the answer's finalizer is on its way, that of somebody else goes
+			index := slices.Index(g.configMap().Finalizers, others)
+			g.patch(g.name, fmt.Sprintf(`[{"op":"test","path":"/metadata/finalizers/%d","value":%q},
+				{"op":"remove","path":"/metadata/finalizers/%[1]d"}]`, index, others))
 			g.foreign = g.foreign[1:]
 		}
 		_ = g.call("another one went between your read and your write") // an error is allowed: the key comes back
@@ -268,7 +272,7 @@ type world struct {
 	foreign    []string // the finalizers of somebody else that the ConfigMap has
 	fails      error    // of create and remove
 	called     bool     // one of them was called
-	created    bool     // create was called
+	created    bool     // create was called in the last call
 	expected   string   // what was expected when create or remove was called too early or too late
 	seen       string
 }
@@ -322,6 +326,7 @@ func (g *world) expect(when string, wantError bool) {
 // call calls Sync, which must not call create or remove at the wrong time, and must keep the finalizers of somebody else.
 func (g *world) call(when string) error {
 	g.Doing("Sync is called, when %s", when)
+	g.created = false
 	ctx := context.WithValue(g.Context(), contextKey{}, true)
 	err := g.sync(ctx, g.learners, g.name, g.createBucket, g.removeBucket)
 	if configMap := g.configMap(); err == nil && !g.called && configMap != nil && configMap.DeletionTimestamp == nil {
@@ -331,6 +336,10 @@ func (g *world) call(when string) error {
 	g.called = false
 	if g.expected != "" {
 		g.Reject(g.expected, g.seen, "ObjectMeta.DeletionTimestamp, the order and the arguments of your calls")
+	}
+	if g.created && g.fails != nil && len(g.ours()) == 0 {
+		g.Reject("the finalizer stays when "+when+": an error does not say that there is none", g.finalizers(),
+			"who removes a bucket that create has made before its error?")
 	}
 	configMap := g.configMap()
 	for _, finalizer := range g.foreign {

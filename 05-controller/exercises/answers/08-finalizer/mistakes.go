@@ -3,6 +3,7 @@ package exercise
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -135,6 +136,40 @@ func CreatesTheBucketOnlyOnce(
 		return nil
 	}
 	return addFinalizerAndCreate(ctx, configMaps, configMap, create)
+}
+
+// RemovesTheFinalizerWhenCreateFails takes any error of create for: there is no bucket. After a timeout there may be one.
+func RemovesTheFinalizerWhenCreateFails(
+	ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string, create, remove bucketFunc,
+) error {
+	return rollBack(ctx, configMaps, name, create, remove, func(error) bool { return true })
+}
+
+// RemovesTheFinalizerWhenCreateHasFoundNothing takes a NotFound of create for: there is no bucket. Something else was not found.
+func RemovesTheFinalizerWhenCreateHasFoundNothing(
+	ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string, create, remove bucketFunc,
+) error {
+	return rollBack(ctx, configMaps, name, create, remove, apierrors.IsNotFound)
+}
+
+// rollBack is Sync, and removes the finalizer after some errors of create.
+func rollBack(
+	ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string, create, remove bucketFunc, after func(error) bool,
+) error {
+	failed := false
+	err := Sync(ctx, configMaps, name, func(ctx context.Context, bucket string) error {
+		err := create(ctx, bucket)
+		failed = err != nil && after(err)
+		return err
+	}, remove)
+	if !failed {
+		return err
+	}
+	configMap, getErr := get(ctx, configMaps, name)
+	if configMap == nil {
+		return errors.Join(err, getErr)
+	}
+	return errors.Join(err, removeFinalizer(ctx, configMaps, configMap))
 }
 
 // TakesAnyErrorOfGetForGone takes each error of Get for a ConfigMap that is gone.
