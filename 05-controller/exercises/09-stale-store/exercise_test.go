@@ -45,6 +45,9 @@ var grader = grade.Exercise[answer]{
 		{Name: "deletes the old one", Answer: answers.DeletesTheOldOne, Says: "it sends DELETE secrets/"},
 		{Name: "asks the server's cache", Answer: answers.AsksTheServersCache, Says: "it has 2"},
 		{Name: "remembers what it has created", Answer: answers.RemembersWhatItHasCreated, Says: "Create whose answer was lost"},
+		{Name: "adds the UID to the name", Answer: answers.AddsTheUIDToTheName, Says: "a ConfigMap with a long name"},
+		{Name: "cuts the name", Answer: answers.CutsTheName, Says: "whose long name ends with another letter"},
+		{Name: "has the name in a label", Answer: answers.HasTheNameInALabel, Says: "a ConfigMap with a long name"},
 		{Name: "remembers what it may have created", Answer: answers.RemembersWhatItMayHaveCreated, Says: "somebody has deleted"},
 		{Name: "ignores the error of List", Answer: answers.IgnoresTheErrorOfList,
 			Says: "500 InternalError: EnsureSecret returns an error"},
@@ -78,12 +81,22 @@ var grader = grade.Exercise[answer]{
 			_, _ = ensure("the store does not have it yet", orders) // an error is allowed: the key comes back
 			g.checkSame("a sync with a stale store", orders, first)
 		}
-		billing := g.createConfigMap(name + "-billing")
-		if _, err := ensure("another ConfigMap", billing); err != nil {
-			t.Reject("EnsureSecret returns nil for another ConfigMap", fmt.Sprintf("it returns: %v", err), "SecretInterface.Create")
-		}
-		if second := g.secretOf("the sync of another ConfigMap", billing); password(second) == password(first) {
-			t.Reject("each Secret has a password of its own", "two have the same", "rand.Text")
+		passwords := []string{password(first)}
+		for _, other := range []struct{ what, name string }{
+			{"another ConfigMap", name + "-billing"},
+			{"a ConfigMap with a long name", longName(name, "a")},
+			{"another ConfigMap, whose long name ends with another letter", longName(name, "b")},
+		} {
+			configMap := g.createConfigMap(other.name)
+			if _, err := ensure(other.what, configMap); err != nil {
+				t.Reject("EnsureSecret returns nil for "+other.what, "it returns: "+strings.ReplaceAll(err.Error(), other.name, "NAME"),
+					"a name has at most 253 characters, a label 63")
+			}
+			secret := g.secretOf("the sync of "+other.what, configMap)
+			if slices.Contains(passwords, password(secret)) {
+				t.Reject("each Secret has a password of its own", "two have the same", "rand.Text")
+			}
+			passwords = append(passwords, password(secret))
 		}
 
 		// The connection breaks after a create, and then the store is still stale.
@@ -145,6 +158,12 @@ var grader = grade.Exercise[answer]{
 		calls.FailEachRequest(t)
 		calls.EndContext(t)
 	},
+}
+
+// longName returns a name that is as long as a ConfigMap's can be.
+func longName(begin, end string) string {
+	const most = 253
+	return begin + strings.Repeat("-x", most)[:most-len(begin+end)] + end
 }
 
 // describe says what a request does: "DELETE secrets/orders".
@@ -236,7 +255,7 @@ func (g *world) controlled(configMap *corev1.ConfigMap) []corev1.Secret {
 func (g *world) secretOf(after string, configMap *corev1.ConfigMap) *corev1.Secret {
 	secrets := g.controlled(configMap)
 	if len(secrets) != 1 {
-		g.Reject(fmt.Sprintf("after %s, ConfigMap %s controls one Secret", after, configMap.Name), fmt.Sprintf("it has %d", len(secrets)),
+		g.Reject(fmt.Sprintf("after %s, ConfigMap %.40s controls one Secret", after, configMap.Name), fmt.Sprintf("it has %d", len(secrets)),
 			`metav1.OwnerReference; the section "Why" of the chapter, "A store can be stale"`)
 	}
 	secret := &secrets[0]

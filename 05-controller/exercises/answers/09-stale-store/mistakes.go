@@ -147,6 +147,45 @@ func RemembersWhatItMayHaveCreated(
 	return err
 }
 
+// AddsTheUIDToTheName has a name that is longer than 253 characters if the ConfigMap's name is long.
+func AddsTheUIDToTheName(
+	ctx context.Context, lister corelisters.SecretLister, secrets typedcorev1.SecretInterface, configMap *corev1.ConfigMap,
+) error {
+	return createOnce(ctx, lister, secrets, configMap, configMap.Name+"-"+string(configMap.UID), nil)
+}
+
+// CutsTheName has the same name for two ConfigMaps whose names begin with the same 200 characters.
+func CutsTheName(
+	ctx context.Context, lister corelisters.SecretLister, secrets typedcorev1.SecretInterface, configMap *corev1.ConfigMap,
+) error {
+	return createOnce(ctx, lister, secrets, configMap, configMap.Name[:min(200, len(configMap.Name))]+"-secret", nil)
+}
+
+// HasTheNameInALabel forgets that the value of a label has at most 63 characters.
+func HasTheNameInALabel(
+	ctx context.Context, lister corelisters.SecretLister, secrets typedcorev1.SecretInterface, configMap *corev1.ConfigMap,
+) error {
+	return createOnce(ctx, lister, secrets, configMap, "database-"+string(configMap.UID), map[string]string{"configmap": configMap.Name})
+}
+
+// createOnce creates a Secret with this name if the store has none.
+func createOnce(
+	ctx context.Context, lister corelisters.SecretLister, secrets typedcorev1.SecretInterface, configMap *corev1.ConfigMap,
+	name string, labels map[string]string,
+) error {
+	stored, err := lister.Secrets(configMap.Namespace).Get(name)
+	if err == nil && metav1.IsControlledBy(stored, configMap) {
+		return nil
+	}
+	if err != nil && !apierrors.IsNotFound(err) {
+		return err
+	}
+	secret := newSecret(configMap)
+	secret.Name, secret.Labels = name, labels
+	_, err = secrets.Create(ctx, secret, metav1.CreateOptions{})
+	return err
+}
+
 // createAnother creates a Secret with a generated name if the store has none.
 func createAnother(
 	ctx context.Context, lister corelisters.SecretLister, secrets typedcorev1.SecretInterface, configMap *corev1.ConfigMap,
