@@ -36,6 +36,7 @@ var grader = grade.Exercise[answer]{
 		{Name: "releases with an ended context", Answer: answers.ReleasesWithAnEndedContext, Says: "soon after the first has ended"},
 		{Name: "waits for an answer for ever", Answer: answers.WaitsForAnAnswerForEver, Says: "and the server answers nothing"},
 		{Name: "sleeps in place of waiting", Answer: answers.SleepsInPlaceOfWaiting, Says: "a request still runs"},
+		{Name: "waits if it is the leader", Answer: answers.WaitsIfItIsTheLeader, Says: "when another process has taken the Lease"},
 	},
 	Grade: func(t *grade.T, lead answer) {
 		needs := time.Duration(120+t.Rand.IntN(1800)) * time.Second // others find out up to 24 s later that a Lease has run out
@@ -114,6 +115,23 @@ var grader = grade.Exercise[answer]{
 			out.lease.pass("zoe")
 			await(t, out.lease, out.returned, needs+time.Minute, "Lead returns after work has", "the goroutine that runs the elector")
 
+			// Another process takes the Lease while the work runs, and while it ends.
+			for _, ended := range []bool{false, true} {
+				taken := start(t, &lease{}, lead, "hugo", needs)
+				await(t, taken.lease, taken.works, time.Minute, "work is called in the only process", "OnStartedLeading")
+				if ended {
+					taken.cancel()
+				}
+				taken.lease.pass("zoe")
+				await(t, taken.lease, taken.asked, 15*time.Second, "the context of work ends when another process has taken the Lease",
+					"the context that OnStartedLeading gets")
+				await(t, taken.lease, taken.returned, needs+time.Minute, "Lead returns after work has, also if another has taken the Lease",
+					"LeaderElector.Run")
+				if !ended {
+					taken.check(t, true)
+				}
+			}
+
 			// The work ends while a request is under way, which takes some time more when its context has ended.
 			slow := start(t, &lease{slowEnd: time.Duration(1+t.Rand.IntN(60)) * time.Minute}, lead, "gina", 0)
 			await(t, slow.lease, slow.works, time.Minute, "work is called in the only process", "OnStartedLeading")
@@ -163,7 +181,8 @@ func start(t *grade.T, l *lease, lead answer, name string, needs time.Duration) 
 			l.end()
 		})
 		if l.isWorking(name) {
-			l.wrong("Lead returns after work has", "it returns while work still runs", "OnStartedLeading runs in a goroutine of its own")
+			l.wrong("Lead returns after work has", "it returns while work still runs"+l.takenFrom(name),
+				"OnStartedLeading runs in a goroutine of its own: who waits for it?")
 		}
 		p.begunInTime = l.isBegun(name)
 		l.leave(name)
@@ -433,6 +452,16 @@ func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRec
 	}
 	l.store(record)
 	return nil
+}
+
+// takenFrom says whether another process holds the Lease now.
+func (l *lease) takenFrom(name string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.record == nil || l.record.HolderIdentity == name {
+		return ""
+	}
+	return ", when another process has taken the Lease"
 }
 
 // lostBy is why the work of a process has to end, if that is not its context.

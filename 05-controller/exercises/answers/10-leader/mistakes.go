@@ -182,6 +182,45 @@ func leadAndThen(
 	return nil
 }
 
+// WaitsIfItIsTheLeader takes IsLeader for: the work was begun. If another process has taken the Lease, it is false, and the work
+// still runs.
+func WaitsIfItIsTheLeader(ctx context.Context, lock resourcelock.Interface, work func(ctx context.Context)) error {
+	electing, stopElecting := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopElecting()
+	started, done := make(chan struct{}), make(chan struct{})
+	elector, err := newElector(lock, false, leaderelection.LeaderCallbacks{
+		OnStartedLeading: func(leading context.Context) {
+			defer close(done)
+			close(started)
+			working, cancel := context.WithCancel(leading)
+			defer cancel()
+			defer context.AfterFunc(ctx, cancel)()
+			work(working)
+		},
+		OnStoppedLeading: func() {},
+	})
+	if err != nil {
+		return err
+	}
+	defer context.AfterFunc(ctx, func() {
+		select {
+		case <-started:
+			<-done
+		default:
+		}
+		stopElecting()
+	})()
+	elector.Run(electing)
+	if elector.IsLeader() {
+		<-done
+	}
+	if ctx.Err() == nil {
+		return errors.New("the Lease is lost")
+	}
+	release(lock)
+	return nil
+}
+
 // ForgetsALateStart forgets that the elector starts OnStartedLeading in a goroutine, which may begin when Run has returned.
 func ForgetsALateStart(ctx context.Context, lock resourcelock.Interface, work func(ctx context.Context)) error {
 	electing, stopElecting := context.WithCancel(context.WithoutCancel(ctx))
