@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
@@ -153,5 +155,60 @@ func status(ctx context.Context, w *World) error {
 	if strings.Contains(state, "image: mysql:8.4.5\n") {
 		image = ""
 	}
-	return failed(did+", and then let through, until Ready", "", image)
+	if err := failed(did+", and then let through, until Ready", "", image); err != nil {
+		return err
+	}
+	return w.quota(ctx)
+}
+
+// quota lets the server refuse a claim for a reason that a user can mend.
+func (w *World) quota(ctx context.Context) error {
+	const name = "quota"
+	w.say("no claim is allowed by a quota")
+	quotas := w.client.CoreV1().ResourceQuotas(w.namespace)
+	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.ResourceQuotaSpec{
+		Hard: corev1.ResourceList{corev1.ResourcePersistentVolumeClaims: resource.MustParse("0")},
+	}}
+	if _, err := quotas.Create(ctx, quota, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	err := w.await(ctx, "the quota's controller", func(ctx context.Context) (string, error) {
+		quota, err := quotas.Get(ctx, name, metav1.GetOptions{})
+		if err == nil && len(quota.Status.Hard) == 0 {
+			return "+ a quota without a status", nil
+		}
+		return "", err
+	})
+	if err != nil {
+		return err
+	}
+	if _, err := w.create(ctx, name); err != nil {
+		return err
+	}
+	const did = "created a DatabaseManager with a volume, where a quota allows no claim"
+	err = w.await(ctx, "the status to tell it", func(ctx context.Context) (string, error) {
+		d, err := w.databases.Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return "", err
+		}
+		if now := told(d); strings.HasPrefix(now, "Ready=True") || !strings.Contains(now, "quota") {
+			return diffOf("Ready=False, with a message about a quota", now), nil
+		}
+		return "", nil
+	})
+	if err != nil {
+		return about(name, during(did, err))
+	}
+	if err := quotas.Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
+		return err
+	}
+	// It may wait longer after each failure, for up to a minute.
+	err = w.awaitFor(ctx, w.timeout+time.Minute, name+" to be Ready", func(ctx context.Context) (string, error) {
+		d, err := w.databases.Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return "", err
+		}
+		return diffOf("Ready=True", told(d)), nil
+	})
+	return about(name, during(did+"; deleted the quota", err))
 }
