@@ -36,6 +36,7 @@ var grader = grade.Exercise[answer]{
 		{Name: "names what CEL does not know", Answer: answers.NamesWhatCELDoesNotKnow, Says: "undeclared reference to 'old'"},
 		{Name: "has no messages", Answer: answers.HasNoMessages, Says: "with a message of your rules"},
 		{Name: "has one message for all", Answer: answers.HasOneMessageForAll, Says: "with a message that names the field"},
+		{Name: "counts a missing volumeSize as 0", Answer: answers.CountsAMissingVolumeSizeAs0, Says: "without volumeSize, is rejected"},
 		{Name: "forbids one engine", Answer: answers.ForbidsOneEngine, Says: "is rejected when it was"},
 	},
 	Timeout: time.Minute, // it sends more requests than other graders
@@ -45,12 +46,12 @@ var grader = grade.Exercise[answer]{
 func TestExercise(t *testing.T) { grader.Test(t) }
 func TestGrader(t *testing.T)   { grader.TestGrader(t) }
 
-// spec is a spec; a volumeSize of 0 is left out.
+// spec is a spec; a volumeSize of nil is left out.
 type spec struct {
 	Engine      string `json:"engine"`
 	MinReplicas int    `json:"minReplicas"`
 	MaxReplicas int    `json:"maxReplicas"`
-	VolumeSize  int    `json:"volumeSize,omitempty"`
+	VolumeSize  *int   `json:"volumeSize,omitempty"`
 }
 
 func gradeRules(t *grade.T, rules answer) {
@@ -71,9 +72,9 @@ func gradeRules(t *grade.T, rules answer) {
 
 	low, size := 1+t.Rand.IntN(5), 10+t.Rand.IntN(50)
 	engine := fmt.Sprintf("engine-%d", t.Rand.IntN(1000))
-	some := spec{engine, low, low + 1 + t.Rand.IntN(5), 0}
+	some := spec{engine, low, low + 1 + t.Rand.IntN(5), nil}
 	with := func(change func(s *spec)) spec { s := some; change(&s); return s }
-	sized := func(size int) spec { return with(func(s *spec) { s.VolumeSize = size }) }
+	sized := func(size int) spec { return with(func(s *spec) { s.VolumeSize = &size }) }
 	tooFew := with(func(s *spec) { s.MaxReplicas = low - 1 })
 	const accepted = ""
 	for _, test := range []struct {
@@ -91,12 +92,19 @@ func gradeRules(t *grade.T, rules answer) {
 		{some, with(func(s *spec) { s.MaxReplicas += 3 }), "", accepted},
 		{some, with(func(s *spec) { s.MinReplicas, s.MaxReplicas = s.MinReplicas+20, s.MaxReplicas+20 }), "", accepted},
 		{some, with(func(s *spec) { s.Engine = "a" + engine }), "", "engine"},
-		{sized(size), with(func(s *spec) { s.Engine, s.VolumeSize = engine+"0", size+1 }), "", "engine"},
+		{sized(size), with(func(s *spec) { s.Engine, s.VolumeSize = engine+"0", new(size+1) }), "", "engine"},
 		{sized(size), sized(size), ", unchanged,", accepted},
 		{some, sized(size), ", with a new volumeSize,", accepted},
 		{sized(size), sized(size + 5), ", with a greater volumeSize,", accepted},
 		{sized(size), sized(size - 1), ", with a smaller volumeSize,", "volumesize"},
 		{sized(size), some, ", without volumeSize,", "volumesize"},
+		// A field that is missing is not the same as any number.
+		{some, sized(0), ", with a new volumeSize,", accepted},
+		{sized(0), some, ", without volumeSize,", "volumesize"},
+		{some, sized(-size), ", with a new volumeSize,", accepted},
+		{sized(-size), some, ", without volumeSize,", "volumesize"},
+		{sized(-size), sized(0), ", with a greater volumeSize,", accepted},
+		{sized(0), sized(-size), ", with a smaller volumeSize,", "volumesize"},
 	} {
 		var err error
 		when := "when the object is created"

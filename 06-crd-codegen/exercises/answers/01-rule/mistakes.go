@@ -52,3 +52,10 @@ var ForbidsOneEngine = map[string]string{
 	"self.maxReplicas >= self.minReplicas":                    "maxReplicas is less than minReplicas",
 	"!(oldSelf.engine == 'redis' && self.engine == 'valkey')": "engine can't be changed",
 }
+
+// CountsAMissingVolumeSizeAs0 cannot tell a volumeSize of 0 from none: it can be removed.
+var CountsAMissingVolumeSizeAs0 = map[string]string{
+	"self.maxReplicas >= self.minReplicas": "maxReplicas is less than minReplicas",
+	"self.engine == oldSelf.engine":        "engine can't be changed",
+	"(has(self.volumeSize) ? self.volumeSize : 0) >= (has(oldSelf.volumeSize) ? oldSelf.volumeSize : 0)": "volumeSize can't shrink",
+}
