@@ -35,6 +35,7 @@ var grader = grade.Exercise[answer]{
 		{Name: "writes the status of another object of that name", Answer: answers.WritesTheStatusOfAnotherObjectOfThatName,
 			Says: "the new object has no status"},
 		{Name: "compares the number only", Answer: answers.ComparesTheNumberOnly, Says: "observedGeneration is 2"},
+		{Name: "leaves out a number of 0", Answer: answers.LeavesOutANumberOf0, Says: "availableReplicas is 0"},
 		{Name: "returns conflicts only", Answer: answers.ReturnsConflictsOnly, Says: "WriteStatus returns an error"},
 		{Name: "has a context of its own", Answer: answers.HasAContextOfItsOwn, Says: "each request has the ctx"},
 	},
@@ -138,6 +139,16 @@ func gradeStatus(t *grade.T, writeStatus answer) {
 		t.Reject(fmt.Sprintf("availableReplicas is %d, one more, also with the same observedGeneration", available),
 			fmt.Sprintf("availableReplicas is %d, error %v", after.Status.AvailableReplicas, err), "when does nothing differ?")
 	}
+	number := available
+	available = 0
+	t.Doing("WriteStatus to return, when no server is available any more")
+	after, err = call(after)
+	if err != nil || after.Status.AvailableReplicas != 0 {
+		t.Reject(fmt.Sprintf("availableReplicas is 0 when no server is available any more; it was %d", number),
+			fmt.Sprintf("availableReplicas is %d, error %v", after.Status.AvailableReplicas, err),
+			"does your request have the number if it is 0? A patch without it leaves the old one")
+	}
+	available = number
 
 	// Another part of the controller writes a condition. The sync does not know that.
 	fresh := after.DeepCopy()

@@ -2,6 +2,7 @@ package exercise
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -79,6 +80,25 @@ func ComparesTheNumberOnly(ctx context.Context, databases databases, d *database
 		return nil
 	}
 	_, err := databases.UpdateStatus(ctx, changed(d, available), metav1.UpdateOptions{})
+	return err
+}
+
+// LeavesOutANumberOf0 sends a patch without availableReplicas if no server is available: the old number stays.
+func LeavesOutANumberOf0(ctx context.Context, databases databases, d *database, available int32) error {
+	if same(d, available) {
+		return nil
+	}
+	patch, err := json.Marshal(map[string]any{
+		"metadata": metav1.ObjectMeta{ResourceVersion: d.ResourceVersion},
+		"status": struct {
+			ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+			AvailableReplicas  int32 `json:"availableReplicas,omitempty"`
+		}{d.Generation, available},
+	})
+	if err != nil {
+		return err
+	}
+	_, err = databases.Patch(ctx, d.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
 	return err
 }
 
