@@ -24,6 +24,8 @@ var grader = grade.Exercise[answer]{
 		{Name: "takes the time of each sync", Answer: answers.TakesTheTimeOfEachSync, Says: "lastTransitionTime stays"},
 		{Name: "adds one more condition", Answer: answers.AddsOneMoreCondition, Says: "one condition Ready"},
 		{Name: "changes the store's list", Answer: answers.ChangesTheStoresList, Says: "the list that you were given stays as it is"},
+		{Name: "appends to the store's list", Answer: answers.AppendsToTheStoresList, Says: "behind the end"},
+		{Name: "keeps an old generation", Answer: answers.KeepsAnOldGeneration, Says: "when only the generation is a new one"},
 		{Name: "takes a new reason for a transition", Answer: answers.TakesANewReasonForATransition, Says: "lastTransitionTime stays"},
 		{Name: "asks first whether none is available", Answer: answers.AsksFirstWhetherNoneIsAvailable,
 			Says: "when 0 of 0 replicas are available"},
@@ -88,12 +90,29 @@ func gradeCall(t *grade.T, withReady answer, o *object, generation int64, availa
 	}
 	state := fmt.Sprintf("%d of %d replicas are available", available, desired)
 
-	given := slices.Clone(o.conditions)
-	result := withReady(o.conditions, generation, available, desired)
-	if !slices.Equal(given, o.conditions) {
-		t.Reject("the list that you were given stays as it is", "an element of it has changed",
-			"it belongs to the store's object; SetStatusCondition writes into the list")
+	call := func(conditions []metav1.Condition, generation int64) []metav1.Condition {
+		t.Helper()
+		var array []metav1.Condition
+		if n := len(conditions); n > 0 { // behind the end of a list, its array can have room
+			array = append(slices.Clone(conditions), metav1.Condition{Message: "room"})
+			conditions = array[:n]
+		}
+		before := slices.Clone(array)
+		result := withReady(conditions, generation, available, desired)
+		for i := range array {
+			if array[i] == before[i] {
+				continue
+			}
+			seen, look := "an element of it has changed", "it belongs to the store's object; SetStatusCondition writes into the list"
+			if i == len(conditions) {
+				seen = "an element was written behind the end, into its array: there was room"
+				look = "append writes into the list's array if there is room: slices.Clone"
+			}
+			t.Reject("the list that you were given stays as it is", seen, look)
+		}
+		return result
 	}
+	result := call(o.conditions, generation)
 	ready := only(t, result, "Ready", state)
 	for _, other := range o.others {
 		if got := only(t, result, other.Type, state); got != other {
@@ -126,7 +145,7 @@ func gradeCall(t *grade.T, withReady answer, o *object, generation int64, availa
 			"it is the time of a change of the status: SetStatusCondition in k8s.io/apimachinery/pkg/api/meta")
 	}
 	time.Sleep(time.Minute)
-	again := only(t, withReady(result, generation, available, desired), "Ready", state)
+	again := only(t, call(result, generation), "Ready", state)
 	if !again.LastTransitionTime.Equal(&ready.LastTransitionTime) {
 		t.Reject("lastTransitionTime stays when the state is the same", "a minute later it is another one",
 			"it is the time of a change of the status: SetStatusCondition in k8s.io/apimachinery/pkg/api/meta")
@@ -134,6 +153,14 @@ func gradeCall(t *grade.T, withReady answer, o *object, generation int64, availa
 	if again != ready {
 		t.Reject("the same state has the same condition", "a second call gives another one, a minute later",
 			"is there anything in the message that changes by itself?")
+	}
+	newer := only(t, call(result, generation+1), "Ready", state)
+	want = ready
+	want.ObservedGeneration++
+	if newer != want {
+		t.Reject(fmt.Sprintf("observedGeneration is %d when only the generation is a new one, and the rest stays", want.ObservedGeneration),
+			fmt.Sprintf("observedGeneration %d, Ready=%s %s since %s", newer.ObservedGeneration, newer.Status, newer.Reason,
+				clock(newer.LastTransitionTime)), "when is there nothing to change? A new generation is a change, too")
 	}
 	o.conditions, o.before = result, ready
 }

@@ -46,6 +46,24 @@ func ChangesTheStoresList(conditions []metav1.Condition, generation int64, avail
 	return conditions
 }
 
+// AppendsToTheStoresList adds the first Ready to the list that it was given. If that list's array has room, append writes into it.
+func AppendsToTheStoresList(conditions []metav1.Condition, generation int64, available, desired int32) []metav1.Condition {
+	if apimeta.FindStatusCondition(conditions, "Ready") == nil {
+		return append(conditions, newReady(generation, available, desired))
+	}
+	return WithReady(conditions, generation, available, desired)
+}
+
+// KeepsAnOldGeneration changes nothing if the status, the reason and the message are as before, although the generation differs.
+func KeepsAnOldGeneration(conditions []metav1.Condition, generation int64, available, desired int32) []metav1.Condition {
+	ready := newReady(generation, available, desired)
+	old := apimeta.FindStatusCondition(conditions, "Ready")
+	if old != nil && old.Status == ready.Status && old.Reason == ready.Reason && old.Message == ready.Message {
+		return conditions
+	}
+	return WithReady(conditions, generation, available, desired)
+}
+
 // AsksFirstWhetherNoneIsAvailable takes 0 of 0 replicas for a failure.
 func AsksFirstWhetherNoneIsAvailable(conditions []metav1.Condition, generation int64, available, desired int32) []metav1.Condition {
 	ready := WithReady(nil, generation, available, desired)[0]
