@@ -38,6 +38,7 @@ var grader = grade.Exercise[answer]{
 		{Name: "takes one label only", Answer: answers.TakesOneLabelOnly, Says: "1 of the 2 labels only"},
 		{Name: "writes a selector in JSON", Answer: answers.WritesASelectorInJSON, Says: "is a label selector"},
 		{Name: "keeps the order of the map", Answer: answers.KeepsTheOrderOfTheMap, Says: "the same labels always give the same text"},
+		{Name: "sorts by the values", Answer: answers.SortsByTheValues, Says: "the same labels always give the same text"},
 		{Name: "quotes the values", Answer: answers.QuotesTheValues, Says: "is a label selector"},
 		{Name: "leaves out empty values", Answer: answers.LeavesOutEmptyValues, Says: "labels only"},
 		{Name: "has no path to the selector", Answer: answers.HasNoPathToTheSelector, Says: "the selector of scale is empty"},
@@ -97,10 +98,15 @@ func gradeScale(t *grade.T, a answer) {
 		many[fmt.Sprintf("label-%d", t.Rand.IntN(1000))] = "a.b_c"
 	}
 	selects(t, a.Selector(maps.Clone(many)), many)
-	for range 1000 { // Go begins at a random one of a small map's eight slots: seven times of eight, the order is the same
-		if again := a.Selector(maps.Clone(podLabels)); again != text {
-			t.Reject("the same labels always give the same text", text+", and then "+again,
-				"the order of a map; a status whose text changes is written again and again")
+	// Labels that differ in one thing only.
+	alike := map[string]string{"tier-1": "data", "tier-2": "data", "Tier-1": "data", "example.com/tier-1": "data", "tier-3": "Data"}
+	for _, podLabels := range []map[string]string{podLabels, alike} {
+		text := a.Selector(maps.Clone(podLabels))
+		for range 1000 { // Go begins at a random one of a small map's eight slots: seven times of eight, the order is the same
+			if again := a.Selector(maps.Clone(podLabels)); again != text {
+				t.Reject("the same labels always give the same text", text+", and then "+again,
+					"the order of a map; a status whose text changes is written again and again")
+			}
 		}
 	}
 

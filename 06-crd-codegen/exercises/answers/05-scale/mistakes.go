@@ -57,3 +57,13 @@ var KeepsTheOrderOfTheMap = Answer{SpecReplicasPath, StatusReplicasPath, LabelSe
 	}
 	return strings.Join(terms, ",")
 }}
+
+// SortsByTheValues leaves two labels with the same value in the order of the map.
+var SortsByTheValues = Answer{SpecReplicasPath, StatusReplicasPath, LabelSelectorPath, func(labels map[string]string) string {
+	keys := slices.Collect(maps.Keys(labels))
+	slices.SortFunc(keys, func(a, b string) int { return strings.Compare(labels[a], labels[b]) })
+	for i, key := range keys {
+		keys[i] = key + "=" + labels[key]
+	}
+	return strings.Join(keys, ",")
+}}
