@@ -34,12 +34,14 @@ type answer = func(
 
 var grader = grade.Exercise[answer]{
 	Learner:  exercise.Release,
-	Accepted: []answer{answers.Release, answers.PatchesOneOwnerAway},
+	Accepted: []answer{answers.Release, answers.PatchesOneOwnerAway, answers.SendsTheUIDOnly},
 	Rejected: []grade.Rejected[answer]{
 		{Name: "removes the finalizer first", Answer: answers.RemovesTheFinalizerFirst, Says: "the finalizer stays until"},
 		{Name: "ignores that a child has failed", Answer: answers.IgnoresThatAChildHasFailed, Says: "the finalizer stays until"},
 		{Name: "removes all owners", Answer: answers.RemovesAllOwners, Says: "other owners"},
 		{Name: "removes all owners of that name", Answer: answers.RemovesAllOwnersOfThatName, Says: "other owners"},
+		{Name: "compares the kind and the name", Answer: answers.ComparesTheKindAndTheName,
+			Says: "a reference to one of its name, created since, stays"},
 		{Name: "removes all finalizers", Answer: answers.RemovesAllFinalizers, Says: "example.com/archive"},
 		{Name: "removes owners of that kind", Answer: answers.RemovesOwnersOfThatKind, Says: "other owners"},
 		{Name: "releases all Secrets", Answer: answers.ReleasesAllSecrets, Says: "a child of another DatabaseManager"},
@@ -213,7 +215,7 @@ func (g *world) removesAFinalizer(release answer) {
 	}
 }
 
-// isReplaced lets the store have a DatabaseManager that is gone: there is another one of its name.
+// isReplaced lets the store have a DatabaseManager that is gone: there is another one of its name, to which a child refers, too.
 func (g *world) isReplaced(release answer) {
 	old := g.create("again")
 	g.delete(old.Name)
@@ -221,12 +223,19 @@ func (g *world) isReplaced(release answer) {
 	now := old.DeepCopy()
 	now.Finalizers = nil
 	testkit.Must(g.databases.Update(g.Context(), now, metav1.UpdateOptions{}))(g)
-	g.create(old.Name)
+	another := g.create(old.Name)
+	reference := *metav1.NewControllerRef(old, databaseManager)
+	reference.Controller = nil
+	child := g.childOf("s-again", old, reference, *metav1.NewControllerRef(another, databaseManager))
 	g.Doing("Release to return for a DatabaseManager that is gone")
 	_ = g.call(g.Context(), g.config, release, old) // an error is allowed
 	if now := g.get(old.Name); !slices.Contains(now.Finalizers, retain) {
 		g.Reject("one of its name, created since, keeps its finalizer", fmt.Sprintf("its finalizers are %q", now.Finalizers),
 			"a request names an object only by its name, unless it has a UID or a resourceVersion")
+	}
+	if secret := testkit.Must(g.secrets.Get(g.Context(), child.Name, metav1.GetOptions{}))(g); !refersTo(*secret, another) {
+		g.Reject("a reference to one of its name, created since, stays: that is another owner", "Secret "+child.Name+" has lost it",
+			"which of the references have the owner's UID?")
 	}
 }
 

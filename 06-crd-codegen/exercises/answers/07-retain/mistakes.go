@@ -51,6 +51,15 @@ func RemovesAllOwnersOfThatName(ctx context.Context, databases databases, secret
 	return removeFinalizers(ctx, databases, d, isRetain)
 }
 
+// ComparesTheKindAndTheName takes a reference to a new DatabaseManager of the same name for its own.
+func ComparesTheKindAndTheName(ctx context.Context, databases databases, secrets secrets, d *database) error {
+	isOwner := func(owner metav1.OwnerReference) bool { return owner.Kind == "DatabaseManager" && owner.Name == d.Name }
+	if err := removeOwners(ctx, secrets, d, isOwner); err != nil {
+		return err
+	}
+	return removeFinalizers(ctx, databases, d, isRetain)
+}
+
 // RemovesAllFinalizers removes the finalizers of others, too.
 func RemovesAllFinalizers(ctx context.Context, databases databases, secrets secrets, d *database) error {
 	if err := removeOwners(ctx, secrets, d, isOwner(d)); err != nil {

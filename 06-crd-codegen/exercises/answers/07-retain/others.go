@@ -40,3 +40,23 @@ func PatchesOneOwnerAway(
 	_, err = databases.Patch(ctx, d.Name, types.MergePatchType, patch, metav1.PatchOptions{})
 	return err
 }
+
+// SendsTheUIDOnly sends the rest of the finalizers in the store, with the UID and without a version. That is enough: d is being
+// deleted, so nobody can add a finalizer any more, and the API server rejects a list that has one which is gone.
+func SendsTheUIDOnly(
+	ctx context.Context,
+	databases dbclient.DatabaseManagerInterface,
+	secrets typedcorev1.SecretInterface,
+	d *dbv1alpha1.DatabaseManager,
+) error {
+	if err := removeOwners(ctx, secrets, d, isOwner(d)); err != nil {
+		return err
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"finalizers": slices.DeleteFunc(slices.Clone(d.Finalizers), isRetain), "uid": d.UID}})
+	if err != nil {
+		return err
+	}
+	_, err = databases.Patch(ctx, d.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	return err
+}
