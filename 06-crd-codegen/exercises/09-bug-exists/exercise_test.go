@@ -35,6 +35,9 @@ var grader = grade.Exercise[answer]{
 			Says: "nothing is written when it is not known what is there"},
 		{Name: "returns conflicts only", Answer: answers.ReturnsConflictsOnly, Says: "Sync returns an error"},
 		{Name: "takes a conflict for success", Answer: answers.TakesAConflictForSuccess, Says: "409 Conflict"},
+		{Name: "uses the one that the bug has created", Answer: answers.UsesTheOneThatTheBugHasCreated, Says: "there is a Deployment"},
+		{Name: "removes the one that the bug has created", Answer: answers.RemovesTheOneThatTheBugHasCreated, Says: "it is gone"},
+		{Name: "scales the one that the bug has created", Answer: answers.ScalesTheOneThatTheBugHasCreated, Says: "its spec has changed"},
 		{Name: "adds an owner", Answer: answers.AddsAnOwner, Says: "owners [DatabaseManager shop"},
 		{Name: "adds a port", Answer: answers.AddsAPort, Says: "something else in its spec"},
 		{Name: "deletes what has the wrong replicas", Answer: answers.DeletesWhatHasTheWrongReplicas,
@@ -54,8 +57,12 @@ func gradeSync(t *grade.T, sync answer) {
 	all := []*dbv1alpha1.DatabaseManager{
 		database(t, "shop-0", dbv1alpha1.MySQL, 2+t.Rand.Int32N(2)),
 		database(t, "shop-1", dbv1alpha1.MariaDB, 0),
+		database(t, "shop-2", dbv1alpha1.MySQL, 1), // it has a Deployment which the bug has created
 	}
 	unrecorded := typedappsv1.NewForConfigOrDie(config).Deployments(namespace)
+	bugs := asBefore(all[2])
+	bugs.Name, bugs.Spec.Replicas = all[2].Name, new(int32(0))
+	bugs = testkit.Must(unrecorded.Create(t.Context(), bugs, metav1.CreateOptions{}))(t)
 	uids := map[string]types.UID{} // of the Deployments
 	check := func(when string) {
 		for _, d := range all {
@@ -89,6 +96,23 @@ func gradeSync(t *grade.T, sync answer) {
 			}
 			uids[d.Name] = deployment.UID
 		}
+		now, err := unrecorded.Get(t.Context(), bugs.Name, metav1.GetOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			t.Fatal(err)
+		}
+		seen := ""
+		switch {
+		case err != nil || now.UID != bugs.UID:
+			seen = "it is gone"
+		case !apiequality.Semantic.DeepEqual(now.Spec, bugs.Spec):
+			seen = "its spec has changed"
+		case describe(now) != describe(bugs):
+			seen = describe(now)
+		}
+		if seen != "" {
+			t.Reject(fmt.Sprintf("Deployment %s, which the bug has created under another name, stays as it is: %s", bugs.Name, describe(bugs)),
+				seen+", "+when, "which names are in your requests? Only spec.deploymentName is right")
+		}
 	}
 	writes()
 	check("at the first sync")
@@ -108,8 +132,9 @@ func gradeSync(t *grade.T, sync answer) {
 	}
 	delete(uids, all[1].Name)
 	check("after somebody has deleted a Deployment")
-	if names := list(t, deployments); len(names) != len(all) {
-		t.Reject(fmt.Sprintf("%d Deployments, one for each DatabaseManager", len(all)), fmt.Sprintf("there are %s", names), "the names")
+	if names := list(t, deployments); len(names) != len(all)+1 {
+		t.Reject(fmt.Sprintf("%d Deployments, one for each DatabaseManager, and %s", len(all), bugs.Name),
+			fmt.Sprintf("there are %s", names), "the names")
 	}
 	gradeErrors(t, sync, config, namespace, false)
 	gradeErrors(t, sync, config, namespace, true)
@@ -197,9 +222,16 @@ func describe(deployment *appsv1.Deployment) string {
 func sameSpec(
 	t *grade.T, deployments typedappsv1.DeploymentInterface, deployment *appsv1.Deployment, d *dbv1alpha1.DatabaseManager,
 ) bool {
+	starters := asBefore(d)
+	starters.GenerateName = "starter-"
+	starters = testkit.Must(deployments.Create(t.Context(), starters, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}))(t)
+	return apiequality.Semantic.DeepEqual(deployment.Spec, starters.Spec)
+}
+
+// asBefore is the Deployment that the starter would create, without its name.
+func asBefore(d *dbv1alpha1.DatabaseManager) *appsv1.Deployment {
 	labels := map[string]string{"app": string(d.Spec.Dbtype), "database": string(d.UID)}
-	starters := testkit.Must(deployments.Create(t.Context(), &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{GenerateName: "starter-"},
+	return &appsv1.Deployment{
 		Spec: appsv1.DeploymentSpec{
 			Replicas: d.Spec.Replicas,
 			Selector: &metav1.LabelSelector{MatchLabels: labels},
@@ -208,8 +240,7 @@ func sameSpec(
 				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "db", Image: string(d.Spec.Dbtype) + ":8.4.6"}}},
 			},
 		},
-	}, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}))(t)
-	return apiequality.Semantic.DeepEqual(deployment.Spec, starters.Spec)
+	}
 }
 
 func list(t *grade.T, deployments typedappsv1.DeploymentInterface) []string {

@@ -72,6 +72,49 @@ func TakesAConflictForSuccess(ctx context.Context, deployments typedappsv1.Deplo
 	return nil
 }
 
+// UsesTheOneThatTheBugHasCreated takes a Deployment with the DatabaseManager's own name if there is one.
+func UsesTheOneThatTheBugHasCreated(ctx context.Context, deployments typedappsv1.DeploymentInterface, d *dbv1alpha1.DatabaseManager) error {
+	name := d.Name
+	if _, err := deployments.Get(ctx, name, metav1.GetOptions{}); apierrors.IsNotFound(err) {
+		name = d.Spec.DeploymentName
+	} else if err != nil {
+		return err
+	}
+	return sync(ctx, deployments, d, name, metav1.ObjectMeta{Name: name})
+}
+
+// RemovesTheOneThatTheBugHasCreated deletes a Deployment with the DatabaseManager's own name, which nobody has asked for.
+func RemovesTheOneThatTheBugHasCreated(
+	ctx context.Context, deployments typedappsv1.DeploymentInterface, d *dbv1alpha1.DatabaseManager,
+) error {
+	if err := Sync(ctx, deployments, d); err != nil || d.Name == d.Spec.DeploymentName {
+		return err
+	}
+	_, err := deployments.Get(ctx, d.Name, metav1.GetOptions{})
+	if err == nil {
+		err = deployments.Delete(ctx, d.Name, metav1.DeleteOptions{})
+	}
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// ScalesTheOneThatTheBugHasCreated brings the replicas of both Deployments up to date.
+func ScalesTheOneThatTheBugHasCreated(
+	ctx context.Context, deployments typedappsv1.DeploymentInterface, d *dbv1alpha1.DatabaseManager,
+) error {
+	if err := Sync(ctx, deployments, d); err != nil {
+		return err
+	}
+	if _, err := deployments.Get(ctx, d.Name, metav1.GetOptions{}); apierrors.IsNotFound(err) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	return sync(ctx, deployments, d, d.Name, metav1.ObjectMeta{Name: d.Name})
+}
+
 // AddsAnOwner lets the Deployment be deleted with its DatabaseManager, which nobody has asked for.
 func AddsAnOwner(ctx context.Context, deployments typedappsv1.DeploymentInterface, d *dbv1alpha1.DatabaseManager) error {
 	owner := metav1.OwnerReference{
