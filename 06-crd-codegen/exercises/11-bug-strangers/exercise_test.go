@@ -1,12 +1,14 @@
 package exercise_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/uuid"
@@ -37,6 +39,8 @@ var grader = grade.Exercise[answer]{
 		{Name: "adds the same label to all", Answer: answers.AddsTheSameLabelToAll, Says: "also selects"},
 		{Name: "selects by the name", Answer: answers.SelectsByTheName, Says: "also selects"},
 		{Name: "selects by a part of the UID", Answer: answers.SelectsByAPartOfTheUID, Says: "also selects"},
+		{Name: "selects by the names and the time", Answer: answers.SelectsByTheNamesAndTheTime, Says: "has left behind"},
+		{Name: "adds the name to the UID", Answer: answers.AddsTheNameToTheUID, Says: "must be no more than 63"},
 		{Name: "replaces the label app", Answer: answers.ReplacesTheLabelApp, Says: "apart from the new label"},
 	},
 	Grade: gradeSelectors,
@@ -58,12 +62,14 @@ func gradeSelectors(t *grade.T, a answer) {
 	core := typedcorev1.NewForConfigOrDie(config)
 	deployments := typedappsv1.NewForConfigOrDie(config).Deployments(namespace)
 	var children []child
+	var databases []*dbv1alpha1.DatabaseManager
 	pods := 0
 	// The second orders is created when the first one is deleted, and its pods are still there. UIDs begin alike by chance.
 	alike := uuid.NewUUID()[:8]
 	for i, name := range []string{"orders", "users", "more-users", "orders"} {
 		d := &dbv1alpha1.DatabaseManager{
-			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace, UID: alike + uuid.NewUUID()[8:]},
+			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace, UID: alike + uuid.NewUUID()[8:],
+				CreationTimestamp: metav1.Now()},
 			Spec: dbv1alpha1.DatabaseManagerSpec{
 				Dbtype: dbv1alpha1.MySQL, DeploymentName: fmt.Sprintf("db%d-%d", i, t.Rand.IntN(1000)), Replicas: new(2 - t.Rand.Int32N(2)),
 			},
@@ -88,6 +94,7 @@ func gradeSelectors(t *grade.T, a answer) {
 		if err != nil {
 			t.Reject("the API server accepts the Service of "+name, strings.ReplaceAll(err.Error(), "\n", " "), "NewService")
 		}
+		databases = append(databases, d)
 		children = append(children,
 			child{"Deployment", deployment.Name, testkit.Must(metav1.LabelSelectorAsSelector(deployment.Spec.Selector))(t),
 				int(*d.Spec.Replicas)},
@@ -120,6 +127,49 @@ func gradeSelectors(t *grade.T, a answer) {
 			t.Reject(what, fmt.Sprintf("%s selects %d", c.selector, len(list.Items)), "the labels of the pods, in the template")
 		}
 	}
+	for _, d := range databases {
+		leavesPodsBehind(t, a, d)
+	}
+	// A name can be longer than a label.
+	long := databases[1].DeepCopy()
+	long.Name, long.Spec.DeploymentName = strings.Repeat("more-", 20)+"users", "long"
+	dryRun := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
+	_, err := deployments.Create(t.Context(), a.NewDeployment(long), dryRun)
+	if err == nil {
+		_, err = core.Services(namespace).Create(t.Context(), a.NewService(long), dryRun)
+	}
+	if err != nil {
+		t.Reject(fmt.Sprintf("the API server accepts the children of a DatabaseManager whose name has %d characters", len(long.Name)),
+			firstCause(err), "what else is in the value of the label?")
+	}
+}
+
+// leavesPodsBehind rejects the answer if children of d select the pods of an earlier one, which differs in its UID only.
+func leavesPodsBehind(t *grade.T, a answer, d *dbv1alpha1.DatabaseManager) {
+	t.Helper()
+	earlier := d.DeepCopy()
+	earlier.UID = d.UID[:8] + uuid.NewUUID()[8:]
+	pods := labels.Set(a.NewDeployment(earlier).Spec.Template.Labels)
+	for _, c := range []child{
+		{what: "Deployment", selector: testkit.Must(metav1.LabelSelectorAsSelector(a.NewDeployment(d).Spec.Selector))(t)},
+		{what: "Service", selector: labels.SelectorFromSet(a.NewService(d).Spec.Selector)},
+	} {
+		if c.selector.Matches(pods) {
+			t.Reject(fmt.Sprintf("the selector of %s %s selects its own pods only", c.what, d.Spec.DeploymentName),
+				fmt.Sprintf("%s also selects the pods that a deleted %s has left behind, with the same spec and the same time of creation",
+					c.selector, d.Name), "which field is another one each time?")
+		}
+	}
+}
+
+// firstCause is the first reason for which the API server has rejected an object.
+func firstCause(err error) string {
+	if status := apierrors.APIStatus(nil); errors.As(err, &status) && status.Status().Details != nil {
+		for _, cause := range status.Status().Details.Causes {
+			return cause.Field + ": " + cause.Message
+		}
+	}
+	return strings.ReplaceAll(err.Error(), "\n", " ")
 }
 
 // asBefore rejects the answer if it has changed more than labels and selectors.

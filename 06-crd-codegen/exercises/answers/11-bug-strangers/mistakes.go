@@ -1,5 +1,7 @@
 package exercise
 
+import "fmt"
+
 // LeavesTheServiceAsItWas corrects the selector of the Deployment only.
 var LeavesTheServiceAsItWas = Answer{NewDeployment, with(labelsOf, dbtypeOf).NewService}
 
@@ -28,6 +30,22 @@ var SelectsByAPartOfTheUID = with(partOf, partOf)
 
 func partOf(d *database) map[string]string {
 	return map[string]string{"app": string(d.Spec.Dbtype), "instance": string(d.UID[:8])}
+}
+
+// SelectsByTheNamesAndTheTime also selects what an object with the same names has left behind that was created in the same second.
+var SelectsByTheNamesAndTheTime = with(timeOf, timeOf)
+
+func timeOf(d *database) map[string]string {
+	return map[string]string{
+		"app": string(d.Spec.Dbtype), "instance": d.Spec.DeploymentName, "created": fmt.Sprint(d.CreationTimestamp.Unix()),
+	}
+}
+
+// AddsTheNameToTheUID has a label that is too long for the API server if the name is long.
+var AddsTheNameToTheUID = with(nameAndUIDOf, nameAndUIDOf)
+
+func nameAndUIDOf(d *database) map[string]string {
+	return map[string]string{"app": string(d.Spec.Dbtype), "instance": fmt.Sprintf("%s-%s", d.Name, d.UID)}
 }
 
 // ReplacesTheLabelApp takes a label away that others select by.
