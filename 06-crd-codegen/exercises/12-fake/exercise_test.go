@@ -36,6 +36,7 @@ var grader = grade.Exercise[answer]{
 		{Name: "checks only the error of sync", Answer: answers.ChecksOnlyTheErrorOfSync, Says: "the status is written with Update"},
 		{Name: "looks at the generation only", Answer: answers.LooksAtTheGenerationOnly, Says: "availableReplicas is never changed"},
 		{Name: "ignores errors of the server", Answer: answers.IgnoresErrorsOfTheServer, Says: "when the API server does not answer"},
+		{Name: "gives sync a fifth of a second", Answer: answers.GivesSyncAFifthOfASecond, Says: "needs two seconds"},
 		{Name: "has a context of its own", Answer: answers.HasAContextOfItsOwn, Says: "has another"},
 	},
 	Timeout: time.Minute, // Check is called some twenty times
@@ -97,6 +98,7 @@ func gradeCheck(t *grade.T, check answer) {
 				LastTransitionTime: metav1.Now()}
 			d.Status.Conditions = append([]metav1.Condition{other}, d.Status.Conditions...)
 		}), true},
+		{"is right, and needs two seconds for the first sync", "how much time does your Check give it?", slowly(writesWith(update, nothing)), true},
 		{"has a bug: the status is written with Update", "the status that the server has after the sync",
 			writesWith(func(ctx context.Context, databases dbclient.DatabaseManagerInterface, d *dbv1alpha1.DatabaseManager) error {
 				_, err := databases.Update(ctx, d, metav1.UpdateOptions{})
@@ -138,7 +140,7 @@ func gradeCheck(t *grade.T, check answer) {
 		switch {
 		case c.right && err != nil:
 			t.Reject("Check returns nil for a controller that "+c.what, err.Error(),
-				"the case that your Check complains about: what does a real server do?")
+				cmp.Or(c.look, "the case that your Check complains about: what does a real server do?"))
 		case c.right:
 		case err != nil:
 			found++
@@ -182,6 +184,22 @@ func writesWith(
 			LastTransitionTime: metav1.Now()}}
 		change(before, d)
 		return write(ctx, databases, d)
+	}
+}
+
+// slowly returns a sync that is slow at first.
+func slowly(sync sync) sync {
+	first := true
+	return func(ctx context.Context, databases dbclient.DatabaseManagerInterface, name string) error {
+		if first {
+			first = false
+			select {
+			case <-time.After(2 * time.Second):
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		return sync(ctx, databases, name)
 	}
 }
 

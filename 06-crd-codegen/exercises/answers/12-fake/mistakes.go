@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -90,6 +91,15 @@ func IgnoresErrorsOfTheServer(ctx context.Context, databases databases, sync syn
 			return fmt.Errorf("the status is %+v", d.Status)
 		}
 		return nil
+	})
+}
+
+// GivesSyncAFifthOfASecond takes a right sync that is slow for a wrong one.
+func GivesSyncAFifthOfASecond(ctx context.Context, databases databases, sync syncFunc) error {
+	return Check(ctx, databases, func(ctx context.Context, databases dbclient.DatabaseManagerInterface, name string) error {
+		ctx, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
+		defer cancel()
+		return sync(ctx, databases, name)
 	})
 }
 
