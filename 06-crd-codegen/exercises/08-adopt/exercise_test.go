@@ -12,6 +12,7 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/uuid"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
@@ -34,7 +35,7 @@ type answer = func(
 
 var grader = grade.Exercise[answer]{
 	Learner:  exercise.Adopt,
-	Accepted: []answer{answers.Adopt, answers.AsksForTheOwnerFirst},
+	Accepted: []answer{answers.Adopt, answers.AsksForTheOwnerFirst, answers.ReadsAgainAfterAConflict},
 	Rejected: []grade.Rejected[answer]{
 		{Name: "adopts whatever has the name", Answer: answers.AdoptsWhateverHasTheName, Says: "nobody has asked for it"},
 		{Name: "believes the store", Answer: answers.BelievesTheStore, Says: "was replaced by another one"},
@@ -47,6 +48,7 @@ var grader = grade.Exercise[answer]{
 		{Name: "believes the store after an error", Answer: answers.BelievesTheStoreAfterAnError,
 			Says: "nothing is written when it is not known"},
 		{Name: "takes any owner for the controller", Answer: answers.TakesAnyOwnerForTheController, Says: "d owns it already"},
+		{Name: "finds its reference by the name", Answer: answers.FindsItsReferenceByTheName, Says: "an earlier one of its name"},
 		{Name: "replaces the other owners", Answer: answers.ReplacesTheOtherOwners, Says: "is still an owner"},
 	},
 	Timeout: time.Minute, // it sends more requests than other graders
@@ -138,6 +140,8 @@ func gradeAdopt(t *grade.T, adopt answer) {
 			"metav1.IsControlledBy: which owner has controller: true?")
 	}
 
+	s.hasEarlierOwner(d, call)
+
 	rejects := func(what, look string, d *dbv1alpha1.DatabaseManager, before *corev1.Secret) {
 		err := call(d, before)
 		now := s.get(before.Name)
@@ -194,6 +198,26 @@ func gradeAdopt(t *grade.T, adopt answer) {
 	s.delete(d.Name)
 	rejects("the DatabaseManager is being deleted", look, d, s.secret(asks))
 	s.gradeErrors(config)
+}
+
+// hasEarlierOwner lets a Secret refer to an earlier DatabaseManager of the name of d.
+func (s server) hasEarlierOwner(d *dbv1alpha1.DatabaseManager, call func(*dbv1alpha1.DatabaseManager, *corev1.Secret) error) {
+	earlier := *metav1.NewControllerRef(d, answers.Kind)
+	earlier.UID, earlier.Controller = uuid.NewUUID(), nil
+	isEarlier := func(owner metav1.OwnerReference) bool { return owner.UID == earlier.UID }
+	for range 3 { // the garbage collector takes such a reference away: before the call, or in its middle
+		secret := s.secret(map[string]string{"coolops.cn/adopt": d.Name}, earlier)
+		err := call(d, secret)
+		now := s.get(secret.Name)
+		if err != nil && !slices.ContainsFunc(now.OwnerReferences, isEarlier) {
+			continue // a conflict with the garbage collector
+		}
+		if err != nil || !metav1.IsControlledBy(now, d) || !slices.ContainsFunc(now.OwnerReferences, s.isTeam) {
+			s.t.Reject("an earlier one of its name is an owner of the Secret: d becomes the controller, and the ConfigMap stays an owner",
+				fmt.Sprintf("Adopt returns %v, d is its controller: %t, its owners are %s", err, metav1.IsControlledBy(now, d), owners(now)),
+				"owners are compared by their UIDs")
+		}
+	}
 }
 
 // gradeErrors lets each request of the answer fail.

@@ -121,6 +121,25 @@ func TakesAnyOwnerForTheController(ctx context.Context, databases databases, sec
 	return Adopt(ctx, databases, secrets, d, name)
 }
 
+// FindsItsReferenceByTheName makes a reference with its kind and its name the controller. That can be an earlier one's.
+func FindsItsReferenceByTheName(ctx context.Context, databases databases, secrets secrets, d *database, name string) error {
+	secret, err := secrets.Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(secret.OwnerReferences,
+		func(owner metav1.OwnerReference) bool { return owner.Kind == Kind.Kind && owner.Name == d.Name })
+	if i < 0 || metav1.GetControllerOf(secret) != nil {
+		return Adopt(ctx, databases, secrets, d, name)
+	}
+	if err := errors.Join(checkAnnotation(secret, d), checkServer(ctx, databases, d)); err != nil {
+		return err
+	}
+	secret.OwnerReferences[i].Controller = new(true)
+	_, err = secrets.Update(ctx, secret, metav1.UpdateOptions{})
+	return err
+}
+
 // ReplacesTheOtherOwners leaves d as the only owner.
 func ReplacesTheOtherOwners(ctx context.Context, databases databases, secrets secrets, d *database, name string) error {
 	return adopt(ctx, secrets, d, name, func(secret *corev1.Secret) error {

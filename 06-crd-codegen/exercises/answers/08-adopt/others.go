@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/util/retry"
 
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	dbclient "example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned/typed/databasemanager/v1alpha1"
@@ -39,4 +40,15 @@ func AsksForTheOwnerFirst(
 		"kind":"DatabaseManager","name":%q,"uid":%q,"controller":true}]}}`, secret.ResourceVersion, d.Name, d.UID)
 	_, err = secrets.Patch(ctx, name, types.StrategicMergePatchType, patch, metav1.PatchOptions{})
 	return err
+}
+
+// ReadsAgainAfterAConflict reads and checks everything again if somebody has changed the Secret before the write.
+func ReadsAgainAfterAConflict(
+	ctx context.Context,
+	databases dbclient.DatabaseManagerInterface,
+	secrets typedcorev1.SecretInterface,
+	d *dbv1alpha1.DatabaseManager,
+	name string,
+) error {
+	return retry.RetryOnConflict(retry.DefaultRetry, func() error { return Adopt(ctx, databases, secrets, d, name) })
 }
