@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -40,6 +41,7 @@ var grader = grade.Exercise[answer]{
 		{Name: "lists all after 410", Answer: answers.ListsAllAfter410, Says: "after 410, a request without a limit"},
 		{Name: "stops where no count remains", Answer: answers.StopsWhereNoCountRemains, Says: "pages have fewer"},
 		{Name: "takes the end of ctx for the last page", Answer: answers.TakesTheEndOfCtxForTheLastPage, Says: "ctx has ended after page"},
+		{Name: "detaches its requests", Answer: answers.DetachesItsRequests, Says: "when ctx ends during a request"},
 		{Name: "has a context of its own", Answer: answers.HasAContextOfItsOwn, Says: "the list request has another one"},
 	},
 	Grade: gradePodNames,
@@ -170,6 +172,7 @@ func gradeEnd(t *grade.T, podNames answer, pageSize, pages, after int) {
 		run, want := start(t, pageSize, pages)
 		ctx, cancel := context.WithCancel(run.Context())
 		defer cancel()
+		var ended atomic.Int64
 		end := func() {
 			if len(run.Requests("list")) != after {
 				return
@@ -179,7 +182,10 @@ func gradeEnd(t *grade.T, podNames answer, pageSize, pages, after int) {
 				return
 			}
 			run.Refuse("list", follow.ErrHangs)
-			time.AfterFunc(10*time.Millisecond, cancel)
+			time.AfterFunc(10*time.Millisecond, func() {
+				ended.Store(time.Now().UnixNano())
+				cancel()
+			})
 		}
 		end()
 		run.Requested = func(*http.Request) { end() }
@@ -188,6 +194,11 @@ func gradeEnd(t *grade.T, podNames answer, pageSize, pages, after int) {
 		if err == nil {
 			t.Reject(fmt.Sprintf("an error, because ctx has ended after page %d of %d", after, pages),
 				fmt.Sprintf("%d names of %d, and no error", len(names), len(want)), "what your code returns when ctx has ended")
+		}
+		// On a busy machine it can take seconds.
+		if late := time.Since(time.Unix(0, ended.Load())); during && late > 5*time.Second {
+			t.Reject("PodNames returns at once when ctx ends during a request", fmt.Sprintf("it returned after %.0f seconds", late.Seconds()),
+				"the context of the request: is it ended with ctx, or later?")
 		}
 	}
 }

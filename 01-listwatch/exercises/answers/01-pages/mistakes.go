@@ -2,6 +2,7 @@ package exercise
 
 import (
 	"context"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -226,4 +227,24 @@ func TakesTheEndOfCtxForTheLastPage(ctx context.Context, pods typedcorev1.PodInt
 		options.Continue = page.Continue
 	}
 	return names, nil
+}
+
+// DetachesItsRequests gives each page a time limit of its own, and looks at ctx in between only.
+func DetachesItsRequests(ctx context.Context, pods typedcorev1.PodInterface, pageSize int64) (names []string, err error) {
+	options := metav1.ListOptions{Limit: pageSize}
+	for ctx.Err() == nil {
+		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), 7*time.Second)
+		page, err := pods.List(limited, options)
+		cancel()
+		if err != nil {
+			return nil, err
+		}
+		for _, pod := range page.Items {
+			names = append(names, pod.Name)
+		}
+		if options.Continue = page.Continue; options.Continue == "" {
+			return names, nil
+		}
+	}
+	return nil, ctx.Err()
 }
