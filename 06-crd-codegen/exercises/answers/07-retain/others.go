@@ -49,11 +49,19 @@ func SendsTheUIDOnly(
 	secrets typedcorev1.SecretInterface,
 	d *dbv1alpha1.DatabaseManager,
 ) error {
-	if err := removeOwners(ctx, secrets, d, isOwner(d)); err != nil {
+	children, err := secrets.List(ctx, metav1.ListOptions{LabelSelector: databaseLabel + "=" + string(d.UID)})
+	if err != nil {
 		return err
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"finalizers": slices.DeleteFunc(slices.Clone(d.Finalizers), isRetain), "uid": d.UID}})
+	for _, child := range children.Items {
+		child.OwnerReferences = slices.DeleteFunc(child.OwnerReferences,
+			func(owner metav1.OwnerReference) bool { return owner.UID == d.UID })
+		if _, err := secrets.Update(ctx, &child, metav1.UpdateOptions{}); err != nil {
+			return err
+		}
+	}
+	rest := slices.DeleteFunc(slices.Clone(d.Finalizers), func(name string) bool { return name == finalizer })
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"finalizers": rest, "uid": d.UID}})
 	if err != nil {
 		return err
 	}
