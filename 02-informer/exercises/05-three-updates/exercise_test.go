@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
 	exercise "example.com/client-go-workbook/02-informer/exercises/05-three-updates"
@@ -32,6 +33,7 @@ var grader = grade.Exercise[answer]{
 		{Name: "compares generations", Answer: answers.ComparesGenerations, Says: "after a change of"},
 		{Name: "compares the informer's last version", Answer: answers.ComparesTheInformersLastVersion, Says: "after a relist"},
 		{Name: "compares labels and status", Answer: answers.ComparesLabelsAndStatus, Says: "seen      relisted"},
+		{Name: "leaves out who has written", Answer: answers.LeavesOutWhoHasWritten, Says: "a change of its managedFields"},
 		{Name: "remembers the version for all handlers", Answer: answers.RemembersTheVersionForAllHandlers, Says: "two handlers"},
 	},
 	Grade: func(t *grade.T, printUpdates answer) {
@@ -51,6 +53,12 @@ var changes = []struct {
 	{"labels", func(pod *corev1.Pod, value string) { pod.Labels = map[string]string{"tier": value} }},
 	{"annotations", func(pod *corev1.Pod, value string) { pod.Annotations = map[string]string{"note": value} }},
 	{"finalizers", func(pod *corev1.Pod, value string) { pod.Finalizers = []string{"example.com/" + value} }},
+	{"owners", func(pod *corev1.Pod, value string) {
+		pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: value, UID: types.UID(value)}}
+	}},
+	{"managedFields", func(pod *corev1.Pod, value string) {
+		pod.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: value, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1"}}
+	}},
 	{"spec", func(pod *corev1.Pod, value string) { pod.Spec.NodeName = value }},
 	{"status", func(pod *corev1.Pod, value string) { pod.Status.Message = value }},
 	{"deletionTimestamp", func(pod *corev1.Pod, value string) { // and its grace period

@@ -62,6 +62,23 @@ func ComparesLabelsAndStatus(pods cache.TypedSharedIndexInformer[*corev1.Pod], o
 	})
 }
 
+// LeavesOutWhoHasWritten compares all but managedFields, which can change alone.
+func LeavesOutWhoHasWritten(pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Writer) error {
+	return onUpdate(pods, out, func(old, pod *corev1.Pod) string {
+		if old == pod {
+			return "resync"
+		}
+		old, pod = old.DeepCopy(), pod.DeepCopy()
+		for _, compared := range []*corev1.Pod{old, pod} {
+			compared.ResourceVersion, compared.ManagedFields = "", nil
+		}
+		if apiequality.Semantic.DeepEqual(old, pod) {
+			return "relisted"
+		}
+		return "changed"
+	})
+}
+
 // ComparesTheInformersLastVersion takes the first update after a new version for the relist.
 func ComparesTheInformersLastVersion(pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Writer) error {
 	version := ""
