@@ -79,11 +79,11 @@ func gradeAllPages(t *grade.T, podNames answer, pageSize, pages int) {
 	run, want := start(t, pageSize, pages)
 	ctx, cancel := context.WithCancel(run.Context())
 	defer cancel()
-	run.Requested = func(*http.Request) {
+	run.AfterRequest(func(*http.Request) {
 		if len(run.Requests("list")) > pages {
 			cancel() // or the answer would go on for ever
 		}
-	}
+	})
 	t.Doing("PodNames returns")
 	names, err := podNames(ctx, run.Client(), int64(pageSize))
 	checkRequests(t, run, pageSize)
@@ -152,11 +152,11 @@ func gradeRefused(t *grade.T, podNames answer, pageSize, pages, page int, refusa
 	if page == 1 {
 		run.Refuse("list", refusal)
 	}
-	run.Requested = func(*http.Request) {
+	run.AfterRequest(func(*http.Request) {
 		if len(run.Requests("list")) == page-1 {
 			run.Refuse("list", refusal)
 		}
-	}
+	})
 	t.Doing("PodNames returns, when page %d of %d fails", page, pages)
 	names, err := podNames(run.Context(), run.Client(), int64(pageSize))
 	if err == nil {
@@ -188,7 +188,7 @@ func gradeEnd(t *grade.T, podNames answer, pageSize, pages, after int) {
 			})
 		}
 		end()
-		run.Requested = func(*http.Request) { end() }
+		run.AfterRequest(func(*http.Request) { end() })
 		t.Doing("PodNames returns, when ctx ends after page %d of %d", after, pages)
 		names, err := podNames(ctx, run.Client(), int64(pageSize))
 		if err == nil {
@@ -206,12 +206,12 @@ func gradeEnd(t *grade.T, podNames answer, pageSize, pages, after int) {
 // gradeExpired lets the server forget the state of the first page before it is asked for the second one.
 func gradeExpired(t *grade.T, podNames answer, pageSize, pages int) {
 	run, want := start(t, pageSize, pages)
-	run.Requested = func(*http.Request) {
+	run.AfterRequest(func(*http.Request) {
 		if len(run.Requests("list")) == 1 {
 			run.Create(follow.Pod("another"))
 			run.Compact()
 		}
-	}
+	})
 	names, err := podNames(run.Context(), run.Client(), int64(pageSize))
 	checkRequests(t, run, pageSize)
 	names = slices.DeleteFunc(names, func(name string) bool { return name == "another" })

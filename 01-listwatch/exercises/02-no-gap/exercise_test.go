@@ -64,7 +64,7 @@ func gradeEvents(t *grade.T, listAndWatch answer, quiet time.Duration) {
 
 	// Between the list's last page and the watch, one pod changes, one comes, one goes.
 	gap := false
-	run.Requested = func(request *http.Request) {
+	run.AfterRequest(func(request *http.Request) {
 		query := request.URL.Query()
 		limit, _ := strconv.Atoi(query.Get("limit")) // 0: there is none
 		// A list in pages is complete after the last one.
@@ -75,7 +75,7 @@ func gradeEvents(t *grade.T, listAndWatch answer, quiet time.Duration) {
 			run.Create(follow.Pod(names[3]))
 			run.Delete(follow.Pod(names[0]))
 		}
-	}
+	})
 	run.Start(listAndWatch)
 	run.Await(`"The core" in the chapter's README`, listed...)
 	run.Await(look, "MODIFIED "+names[1], "ADDED "+names[3], "DELETED "+names[0])

@@ -127,13 +127,13 @@ func gradeChanges(t *grade.T, mirror answer) {
 	run.Delete(follow.Pod(names[7]))
 	run.Compact()
 	lists := len(run.Requests("list"))
-	run.Requested = func(*http.Request) {
+	run.AfterRequest(func(*http.Request) {
 		if len(run.Requests("list")) > lists { // once the new list has been answered, and before its watch
-			run.Requested = nil
+			run.AfterRequest(nil)
 			run.Adjacent()
 			run.Update(run.Changed(kept))
 		}
-	}
+	})
 	release()
 	run.Await("what you report if the new list is like the one before, and where its watch begins", "MODIFIED "+kept)
 	run.End(follow.LookEnd)

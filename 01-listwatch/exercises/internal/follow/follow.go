@@ -25,11 +25,9 @@ import (
 // Answer reports events until ctx ends.
 type Answer func(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error
 
-// Run is an answer that runs.
+// Run is an answer that runs. Its exported fields must not change while it does.
 type Run struct {
 	*fakeserver.Server
-	// Requested is called after the answer to a request has arrived, before the learner's code gets it.
-	Requested func(request *http.Request)
 	// MaxLimit is how many objects a page of a list has at most: a server may send fewer than the limit. 0: as many as the limit.
 	MaxLimit int
 	// Deliver changes the body of each answer of the server.
@@ -45,11 +43,12 @@ type Run struct {
 	unended atomic.Int64 // watches of Refuse that the answer has not ended
 
 	mu      sync.Mutex
-	sent    int              // how many requests
-	foreign string           // a request whose context is not made from the answer's
-	refused map[string]error // what Refuse was told
-	reports []string         // not yet awaited
-	slow    time.Duration    // how long a report takes
+	after   func(request *http.Request) // what AfterRequest was told
+	sent    int                         // how many requests
+	foreign string                      // a request whose context is not made from the answer's
+	refused map[string]error            // what Refuse was told
+	reports []string                    // not yet awaited
+	slow    time.Duration               // how long a report takes
 	err     error
 }
 
@@ -123,10 +122,21 @@ func (r *Run) send(request *http.Request, next http.RoundTripper) (*http.Respons
 	if err == nil && response.StatusCode == http.StatusOK && r.Deliver != nil {
 		response.Body = r.Deliver(request, response.Body)
 	}
-	if r.Requested != nil {
-		r.Requested(request)
+	r.mu.Lock()
+	after := r.after
+	r.mu.Unlock()
+	if after != nil {
+		after(request)
 	}
 	return response, err
+}
+
+// AfterRequest lets a function be called after the answer to each request has arrived, before the learner's code gets it. It can be
+// called, with nil, too, while the answer runs.
+func (r *Run) AfterRequest(after func(request *http.Request)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.after = after
 }
 
 // contextKey is the key of a value in the context that an answer gets.
