@@ -197,7 +197,8 @@ func gradeEnd(t *grade.T, podNames answer, pageSize, pages, after int) {
 		}
 		// On a busy machine it can take seconds.
 		if late := time.Since(time.Unix(0, ended.Load())); during && late > 5*time.Second {
-			t.Reject("PodNames returns at once when ctx ends during a request", fmt.Sprintf("it returned after %.0f seconds", late.Seconds()),
+			t.Reject("PodNames returns at once when ctx ends during a request",
+				fmt.Sprintf("it returned after %.0f seconds", late.Seconds()),
 				"the context of the request: is it ended with ctx, or later?")
 		}
 	}

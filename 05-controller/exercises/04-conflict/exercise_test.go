@@ -86,7 +86,8 @@ var grader = grade.Exercise[answer]{
 		}
 
 		number := t.Rand.IntN(1000)
-		for i, noNumber := range []string{"many", fmt.Sprintf("%d apples", number), fmt.Sprintf("%dth", number), fmt.Sprintf("no. %d", number)} {
+		noNumbers := []string{"many", fmt.Sprintf("%d apples", number), fmt.Sprintf("%dth", number), fmt.Sprintf("no. %d", number)}
+		for i, noNumber := range noNumbers {
 			checkNoNumber(t, configMaps, fmt.Sprintf("%s-no-number-%d", name, i), noNumber, increment)
 		}
 
@@ -135,7 +136,8 @@ func checkNoNumber(t *grade.T, configMaps typedcorev1.ConfigMapInterface, name, 
 	err := increment(t.Context(), configMaps, name)
 	configMap := testkit.Must(configMaps.Get(t.Context(), name, metav1.GetOptions{}))(t)
 	if now := configMap.Data["count"]; err == nil || now != noNumber {
-		t.Reject(expected, fmt.Sprintf("count is %q, and it returns: %v", now, err), "the error of strconv.Atoi, which takes the whole string")
+		t.Reject(expected, fmt.Sprintf("count is %q, and it returns: %v", now, err),
+			"the error of strconv.Atoi, which takes the whole string")
 	}
 }
 

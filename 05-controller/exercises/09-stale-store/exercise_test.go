@@ -255,7 +255,8 @@ func (g *world) controlled(configMap *corev1.ConfigMap) []corev1.Secret {
 func (g *world) secretOf(after string, configMap *corev1.ConfigMap) *corev1.Secret {
 	secrets := g.controlled(configMap)
 	if len(secrets) != 1 {
-		g.Reject(fmt.Sprintf("after %s, ConfigMap %.40s controls one Secret", after, configMap.Name), fmt.Sprintf("it has %d", len(secrets)),
+		g.Reject(fmt.Sprintf("after %s, ConfigMap %.40s controls one Secret", after, configMap.Name),
+			fmt.Sprintf("it has %d", len(secrets)),
 			`metav1.OwnerReference; the section "Why" of the chapter, "A store can be stale"`)
 	}
 	secret := &secrets[0]

@@ -214,7 +214,8 @@ func (s server) hasEarlierOwner(d *dbv1alpha1.DatabaseManager, call func(*dbv1al
 		}
 		if err != nil || !metav1.IsControlledBy(now, d) || !slices.ContainsFunc(now.OwnerReferences, s.isTeam) {
 			s.t.Reject("an earlier one of its name is an owner of the Secret: d becomes the controller, and the ConfigMap stays an owner",
-				fmt.Sprintf("Adopt returns %v, d is its controller: %t, its owners are %s", err, metav1.IsControlledBy(now, d), owners(now)),
+				fmt.Sprintf("Adopt returns %v, d is its controller: %t, its owners are %s",
+					err, metav1.IsControlledBy(now, d), owners(now)),
 				"owners are compared by their UIDs")
 		}
 	}

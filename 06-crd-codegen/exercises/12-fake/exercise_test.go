@@ -98,7 +98,8 @@ func gradeCheck(t *grade.T, check answer) {
 				LastTransitionTime: metav1.Now()}
 			d.Status.Conditions = append([]metav1.Condition{other}, d.Status.Conditions...)
 		}), true},
-		{"is right, and needs two seconds for the first sync", "how much time does your Check give it?", slowly(writesWith(update, nothing)), true},
+		{"is right, and needs two seconds for the first sync", "how much time does your Check give it?",
+			slowly(writesWith(update, nothing)), true},
 		{"has a bug: the status is written with Update", "the status that the server has after the sync",
 			writesWith(func(ctx context.Context, databases dbclient.DatabaseManagerInterface, d *dbv1alpha1.DatabaseManager) error {
 				_, err := databases.Update(ctx, d, metav1.UpdateOptions{})
