@@ -34,6 +34,7 @@ var grader = grade.Exercise[answer]{
 		{Name: "leaves out tombstones", Answer: answers.LeavesOutTombstones, Says: "is still open"},
 		{Name: "asks the store", Answer: answers.AsksTheStore, Says: "DeleteFunc"},
 		{Name: "remembers for all handlers", Answer: answers.RemembersForAllHandlers, Says: "two handlers"},
+		{Name: "remembers the first UID of a name", Answer: answers.RemembersTheFirstUIDOfAName, Says: "that had replaced another one"},
 	},
 	Grade: func(t *grade.T, track answer) {
 		t.Bubble(func(t *grade.T) {
@@ -113,6 +114,9 @@ func gradeTrack(t *grade.T, track answer) {
 	server.Create(again)
 	time.Sleep(5 * time.Minute)
 	c.check(t, "after a pod was replaced unseen, within a second of its creation")
+	server.Delete(again)
+	time.Sleep(time.Minute)
+	c.check(t, "after the pod was deleted that had replaced another one")
 
 	server.Silence()
 	for range 2 {

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 )
 
@@ -164,6 +165,29 @@ func RemembersForAllHandlers(pods cache.TypedSharedIndexInformer[*corev1.Pod], o
 			}
 		},
 		DeleteFunc: func(deleted cache.DeletedObject[*corev1.Pod]) { closed(deleted.OptionalObj) },
+	})
+	return err
+}
+
+// RemembersTheFirstUIDOfAName closes the first pod once more, when the one is deleted that has replaced it.
+func RemembersTheFirstUIDOfAName(pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Writer) error {
+	connected := map[cache.ObjectName]types.UID{}
+	_, err := pods.AddTypedEventHandler(cache.TypedResourceEventHandlerFuncs[*corev1.Pod]{
+		AddFunc: func(pod *corev1.Pod) {
+			name := cache.MetaObjectToName(pod)
+			connected[name] = pod.UID
+			fmt.Fprintln(out, "open", name, pod.UID)
+		},
+		UpdateFunc: func(old, pod *corev1.Pod) {
+			if name := cache.MetaObjectToName(pod); old.UID != pod.UID {
+				fmt.Fprintln(out, "close", name, old.UID)
+				fmt.Fprintln(out, "open", name, pod.UID)
+			}
+		},
+		DeleteFunc: func(deleted cache.DeletedObject[*corev1.Pod]) {
+			name := deleted.GetObjectName()
+			fmt.Fprintln(out, "close", name, connected[name])
+		},
 	})
 	return err
 }
