@@ -124,7 +124,7 @@ func checkDiff(t *testing.T, chapter, number string, order []string) {
 	t.Helper()
 	got := run(t, nil, "./diff.sh", number)
 	var shown, last []string
-	file := regexp.MustCompile(`(?m)^(new|changed|same|gone): +([^\s,]+)(?: \(not shown\)|, which was \S+)?$`)
+	file := regexp.MustCompile(`(?m)^(new|changed|same|gone): +([^\s,]+)(?: \(not shown\)|, which .*)?$`)
 	for _, match := range file.FindAllStringSubmatch(got.stdout, -1) {
 		if name, own := strings.CutPrefix(match[2], chapter+"/"); own && (slices.Contains(order, name) || !inSubfolder(name)) {
 			shown = append(shown, name)

@@ -30,11 +30,23 @@ all=$({
 	files "$before"
 } | awk '!seen[$0]++' | tr '\n' ' ')
 
-# old FILE: where the chapter before has the file, or none. It may have moved into a package of its own.
+# old FILE: where the chapter before has the file, or none. It may have moved into a package of its own. A diff of two files that
+# share nothing but the name would be hard to read: the other one is the namesake.
 old() {
-	old=$before/$1
+	old=$before/$1 namesake=''
 	[ -f "$old" ] || [ -f "$after/${1##*/}" ] || old=$before/${1##*/}
 	[ -f "$old" ] || old=/dev/null
+	if [ "$old" != /dev/null ] && [ -f "$after/$1" ] && ! alike "$old" "$after/$1"; then
+		namesake=$old old=/dev/null
+	fi
+}
+
+# alike OLD NEW: whether a fifth of the new file's lines is in the old one, too. Short lines, such as braces, do not count.
+alike() {
+	awk 'length($0) < 4 { next }
+		FNR == NR { lines[$0]++; next }
+		{ all++; if (lines[$0]-- > 0) same++ }
+		END { exit 5 * same < all }' "$1" "$2"
 }
 
 # moved FILE: whether the chapter has a file of the chapter before in a package of its own.
@@ -51,13 +63,13 @@ used() {
 
 # show COLOR: the diff, as git prints it with that colour.
 show() {
-	local file old
+	local file old namesake
 	for file in $all; do
 		old "$file"
 		if [ ! -f "$after/$file" ]; then
 			moved "$file" || echo "gone:    $before/$file"
 		elif [ "$old" = /dev/null ]; then
-			echo "new:     $after/$file"
+			echo "new:     $after/$file${namesake:+, which shares little but its name with $namesake}"
 		elif cmp -s "$old" "$after/$file"; then
 			echo "same:    $after/$file (not shown)"
 		elif [ "$old" = "$before/$file" ]; then
