@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
@@ -22,18 +23,23 @@ func Unchanged(t *grade.T, config *rest.Config, objects ...runtime.Object) (_ *r
 		copies, all = append(copies, object.DeepCopyObject()), append(all, object)
 	}
 	unchanged := t.Unchanged(all...)
-	during := "" // the first request during which one was another
+	var mu sync.Mutex // an answer may send two requests at once
+	during := ""      // the first request during which one was another
 	config = testkit.Intercept(config, func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
+		mu.Lock()
 		if during == "" && !reflect.DeepEqual(all, copies) {
 			_, resource, _ := strings.Cut(request.URL.Path, "/namespaces/")
 			_, resource, _ = strings.Cut(resource, "/")
 			during = request.Method + " of " + resource
 		}
+		mu.Unlock()
 		return next.RoundTrip(request)
 	})
 	return config, func() {
 		t.Helper()
 		unchanged()
+		mu.Lock()
+		defer mu.Unlock()
 		if during != "" {
 			t.Reject("objects of a store stay as they are, also for a moment: others read them at the same time",
 				"one is another while you send "+during+", and is changed back after that",
