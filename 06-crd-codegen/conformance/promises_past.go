@@ -127,10 +127,10 @@ func (w *World) seePast(ctx context.Context, view int, resources []string) error
 		if x.policy == "" {
 			return nil
 		}
-		if _, err := w.create(ctx, x.name, func(s *dbv1alpha1.DatabaseManagerSpec) { s.DeletionPolicy = x.policy }); err != nil {
-			return err
+		_, err := w.create(ctx, x.name, func(s *dbv1alpha1.DatabaseManagerSpec) { s.DeletionPolicy = x.policy })
+		if err == nil {
+			x.d, _, err = w.untilReady(ctx, x.name, "")
 		}
-		x.d, _, err = w.untilReady(ctx, x.name, "")
 		return err
 	})
 	if err != nil {
@@ -144,7 +144,8 @@ func (w *World) seePast(ctx context.Context, view int, resources []string) error
 		return err
 	}
 	err = each(ctx, witnesses, func(ctx context.Context, _ int, x *witness) error {
-		if err := x.then(w, ctx, x.name); err != nil || x.end == gone && x.later == nil {
+		err := x.then(w, ctx, x.name)
+		if err != nil || x.end == gone && x.later == nil {
 			return err
 		}
 		if x.d, _, err = w.untilReady(ctx, x.name, ""); err == nil {

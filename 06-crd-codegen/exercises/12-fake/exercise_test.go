@@ -36,7 +36,7 @@ var grader = grade.Exercise[answer]{
 		{Name: "checks only the error of sync", Answer: answers.ChecksOnlyTheErrorOfSync, Says: "the status is written with Update"},
 		{Name: "looks at the generation only", Answer: answers.LooksAtTheGenerationOnly, Says: "availableReplicas is never changed"},
 		{Name: "ignores errors of the server", Answer: answers.IgnoresErrorsOfTheServer, Says: "when the API server does not answer"},
-		{Name: "gives sync a fifth of a second", Answer: answers.GivesSyncAFifthOfASecond, Says: "needs two seconds"},
+		{Name: "gives sync a fifth of a second", Answer: answers.GivesSyncAFifthOfASecond, Says: "for a controller that is right"},
 		{Name: "has a context of its own", Answer: answers.HasAContextOfItsOwn, Says: "has another"},
 	},
 	Timeout: time.Minute, // Check is called some twenty times
