@@ -2,7 +2,7 @@
 // that takes --kubeconfig, as a process behind a proxy (proxy.go), and looks at the cluster and at the requests only.
 //
 // Read in this order: promises.go (the list), state.go (what is compared), promises_*.go (how each is tried), tap.go (which requests
-// are broken), process.go, world.go, report.go. `make conformance` runs it.
+// are broken), schema.go (values for a walk), process.go, world.go, report.go. `make conformance` runs it.
 package main
 
 import (

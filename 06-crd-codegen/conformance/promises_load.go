@@ -41,8 +41,8 @@ func load(ctx context.Context, w *World) error {
 		memory = append(memory, used)
 		w.say("%d objects: %.1fs, %.1f requests for each, %.0f MB", w.objects, all.took.Seconds(), each, used)
 		did := fmt.Sprintf("created %d DatabaseManagers, counted the requests for each", w.objects)
-		err = failed(did, fmt.Sprintf("%d at most: twice as many as for one alone", 2*one.requests),
-			atMost(each, 2*float64(one.requests), fmt.Sprintf("%d at most: twice as many as for one alone", 2*one.requests)))
+		expected := fmt.Sprintf("%d at most: twice as many as for one alone", 2*one.requests)
+		err = failed(did, expected, atMost(each, 2*float64(one.requests), expected))
 		if err != nil {
 			return err
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"regexp/syntax"
-	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -43,7 +42,10 @@ func (w *World) properties(ctx context.Context) (map[string]spec.Schema, error) 
 // valuesOf returns values for a field: none, those at the edges of what the schema allows, some by chance, and some that it refuses.
 // There are rules that the schema has in another language, CEL, so the server may refuse more of them.
 func valuesOf(s spec.Schema, random *rand.Rand) []any {
-	values := []any{nil, s.Default}
+	values := []any{nil}
+	if s.Default != nil {
+		values = append(values, s.Default)
+	}
 	switch {
 	case len(s.Enum) > 0:
 		values = append(append(values, s.Enum...), "another")
@@ -70,7 +72,7 @@ func valuesOf(s spec.Schema, random *rand.Rand) []any {
 	case s.Type.Contains("boolean"):
 		values = append(values, false, true)
 	}
-	return slices.DeleteFunc(values, func(v any) bool { return v == nil && !slices.Contains(values[:1], v) })
+	return values
 }
 
 // matching returns a text, by chance, that matches a regular expression.
