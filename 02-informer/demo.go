@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 
+	"example.com/client-go-workbook/internal/picture"
 	"example.com/client-go-workbook/internal/program"
 )
 
@@ -21,6 +22,7 @@ type demo struct {
 	factoryEach bool
 	bad         badHandler
 	trace       bool
+	picture     *picture.Picture
 }
 
 func (d *demo) addFlags(flags *pflag.FlagSet) {
@@ -38,26 +40,20 @@ func (d *demo) addFlags(flags *pflag.FlagSet) {
 
 // start adds what the switches say, and returns the added handlers. It must be called before the program asks the factory
 // for an informer. The caller calls stop, also after an error: it stops what start has started, and waits for it.
-func (d demo) start(
-	ctx context.Context,
-	cancel context.CancelCauseFunc,
-	clientset kubernetes.Interface,
-	factory informers.SharedInformerFactory,
-	s selection,
-	out *program.Printer,
-) (added []registration, stop func(), err error) {
+func (d demo) start(ctx context.Context, cancel context.CancelCauseFunc, clientset kubernetes.Interface,
+	factory informers.SharedInformerFactory, s selection, out *program.Printer) (added []registration, stop func(), err error) {
 	ctx, stopInformers := context.WithCancel(ctx)
 	var factories []informers.SharedInformerFactory // of --factory-each
+	stopShowing, err := d.show(ctx, factory, clientset, s, out)
 	stop = func() {
+		stopShowing()
 		stopInformers()
 		for _, factory := range factories {
 			factory.Shutdown()
 		}
 	}
-	if d.trace {
-		if err := trace(factory, clientset, s, out); err != nil {
-			return nil, stop, err
-		}
+	if err != nil {
+		return nil, stop, err
 	}
 	for number := uint(2); number <= d.handlers; number++ {
 		target := factory

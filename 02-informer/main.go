@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
+	"example.com/client-go-workbook/internal/picture"
 	"example.com/client-go-workbook/internal/program"
 )
 
@@ -30,6 +31,7 @@ func main() {
 	p.Flags.StringVar(&o.name, "name", "nginx-deployment", "Deployment that the lister looks for, in --namespace or in default")
 	p.Flags.DurationVar(&o.listerPeriod, "lister-period", 10*time.Second, "how often the lister looks for it")
 	o.demo.addFlags(p.Flags)
+	o.demo.picture = picture.New(p)
 
 	p.Run(func(ctx context.Context, config *rest.Config) error {
 		if o.listerPeriod == 0 || o.demo.handlers == 0 {

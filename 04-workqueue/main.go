@@ -6,7 +6,7 @@
 //
 // Read in this order: main.go, handler.go (filling the queue), controller.go (what a sync is), worker.go (emptying the
 // queue), drain.go (the end), faults.go and burst.go (what makes syncs fail and merge), informer.go, transform.go and
-// watcherror.go (chapter 3's).
+// watcherror.go (chapter 3's), picture.go (--picture, which is for seeing only).
 package main
 
 import (
@@ -24,6 +24,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"example.com/client-go-workbook/internal/controller/serve"
+	"example.com/client-go-workbook/internal/picture"
 	"example.com/client-go-workbook/internal/program"
 )
 
@@ -44,6 +45,7 @@ func main() {
 	p.Flags.Func("workers", "how many pods to sync at once (default 1)", program.AtLeastOne(&o.workers))
 	p.Flags.DurationVar(&o.drainFor, "drain", 20*time.Second, "how long to go on with queued pods after SIGTERM or Ctrl-C")
 	o.server.AddFlags(p.Flags)
+	o.picture = picture.New(p)
 	p.Flags.Func("burst", "update a pod this number of times, as fast as the server takes it", func(value string) error {
 		p.Writes()
 		return program.AtLeastOne(&o.burstUpdates)(value)
@@ -77,6 +79,7 @@ type options struct {
 	workers      int
 	drainFor     time.Duration
 	server       serve.Server
+	picture      *picture.Picture
 	burstKey     cache.ObjectName
 	burstUpdates int
 	faults       faults
@@ -92,6 +95,9 @@ func run(ctx context.Context, clientset kubernetes.Interface, o options, out *pr
 		stopInformers()
 		factory.Shutdown() // waits for the informers
 	}()
+	if err := traceInformer(o.picture, factory, clientset, o.selection); err != nil {
+		return err
+	}
 	pods := factory.Core().V1().Pods()
 	if err := handleWatchErrors(out, cancel, pods.Informer()); err != nil {
 		return err
@@ -103,6 +109,11 @@ func run(ctx context.Context, clientset kubernetes.Interface, o options, out *pr
 	controller.drainFor = o.drainFor
 	burst := &burst{key: o.burstKey, updates: o.burstUpdates, indexer: controller.indexer, out: out}
 	controller.syncHandler = burst.wrap(o.faults.wrap(controller.syncHandler))
+	stopPicture, err := showController(ctx, o.picture, controller, o.namespace, out)
+	defer stopPicture()
+	if err != nil {
+		return err
+	}
 	if err := addUnknownPod(controller.indexer, o.namespace); err != nil {
 		return err
 	}

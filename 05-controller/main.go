@@ -5,7 +5,8 @@
 //
 // Read in this order: main.go, database.go (the desired state), reconcile.go (comparing it with the actual state),
 // controller.go (what becomes of errors), reporter.go (what users see), handler.go and informer.go (which event enqueues
-// which key), worker.go and drain.go (chapter 4's), watcherror.go (chapter 2's).
+// which key), worker.go and drain.go (chapter 4's), watcherror.go (chapter 2's), picture.go (--picture, which is for
+// seeing only).
 package main
 
 import (
@@ -25,6 +26,7 @@ import (
 	"example.com/client-go-workbook/internal/controller/consistency"
 	"example.com/client-go-workbook/internal/controller/election"
 	"example.com/client-go-workbook/internal/controller/serve"
+	"example.com/client-go-workbook/internal/picture"
 	"example.com/client-go-workbook/internal/program"
 )
 
@@ -45,6 +47,7 @@ func main() {
 	p.Flags.DurationVar(&o.drainFor, "drain", 20*time.Second, "how long to go on with queued ConfigMaps after SIGTERM or Ctrl-C")
 	o.election.AddFlags(p.Flags)
 	o.server.AddFlags(p.Flags)
+	o.picture = picture.New(p)
 	p.Run(func(ctx context.Context, config *rest.Config) error {
 		if err := run(ctx, config, o, p.Out); err != nil {
 			return err
@@ -63,6 +66,7 @@ type options struct {
 	drainFor  time.Duration
 	election  election.Options
 	server    serve.Server
+	picture   *picture.Picture
 }
 
 // run reconciles until ctx ends. It creates its clients itself, from the elector's configuration.
@@ -87,6 +91,9 @@ func run(ctx context.Context, config *rest.Config, o options, out *program.Print
 		configMapFactory.Shutdown() // waits for the informers
 		deploymentFactory.Shutdown()
 	}()
+	if err := traceInformers(o.picture, configMapFactory, deploymentFactory, clientset, o.namespace); err != nil {
+		return err
+	}
 	configMaps, deployments := configMapFactory.Core().V1().ConfigMaps(), deploymentFactory.Apps().V1().Deployments()
 	controller, err := NewController(clientset, configMaps, deployments, newRecorder(informerCtx, clientset), out)
 	if err != nil {
@@ -94,6 +101,11 @@ func run(ctx context.Context, config *rest.Config, o options, out *program.Print
 	}
 	controller.drainFor, controller.slowRetry = o.drainFor, o.slowRetry
 	if err := handleWatchErrors(out, cancel, controller.informers...); err != nil {
+		return err
+	}
+	stopPicture, err := showController(ctx, o.picture, controller, elector.Leader, o.namespace, out)
+	defer stopPicture()
+	if err != nil {
 		return err
 	}
 	defer o.server.Start(out, elector.Healthz, controller.hasSynced...)()

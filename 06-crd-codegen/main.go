@@ -8,7 +8,7 @@
 // children.go (which children), database/database.go (their desired state), apply.go (writing only what differs),
 // ownership.go (whose a child is), status.go (conditions), release.go (the finalizer), handler.go (which event enqueues
 // which key), informer.go, controller.go (its parts, and what becomes of errors), worker.go and drain.go (chapter 4's),
-// watcherror.go (chapter 2's).
+// watcherror.go (chapter 2's), picture.go (--picture, which is for seeing only).
 package main
 
 import (
@@ -33,6 +33,7 @@ import (
 	"example.com/client-go-workbook/internal/controller/consistency"
 	"example.com/client-go-workbook/internal/controller/election"
 	"example.com/client-go-workbook/internal/controller/serve"
+	"example.com/client-go-workbook/internal/picture"
 	"example.com/client-go-workbook/internal/program"
 )
 
@@ -52,6 +53,7 @@ func main() {
 	p.Flags.DurationVar(&o.drainFor, "drain", 20*time.Second, "how long to go on with queued DatabaseManagers after SIGTERM or Ctrl-C")
 	o.election.AddFlags(p.Flags)
 	o.server.AddFlags(p.Flags)
+	o.picture = picture.New(p)
 	p.Run(func(ctx context.Context, config *rest.Config) error {
 		if err := run(ctx, config, o, p.Out); err != nil {
 			return err
@@ -69,6 +71,7 @@ type options struct {
 	drainFor  time.Duration
 	election  election.Options
 	server    serve.Server
+	picture   *picture.Picture
 }
 
 // run reconciles until ctx ends. It creates its clients itself, from the elector's configuration.
@@ -93,13 +96,17 @@ func run(ctx context.Context, config *rest.Config, o options, out *program.Print
 	databaseFactory := newDatabaseFactory(databases, selection{namespace: o.namespace, resync: o.resync})
 	// Only what this controller has created: it has no reason to read the Deployments, and above all the Secrets, of others.
 	ours := labels.SelectorFromSet(labels.Set{database.ManagedByLabel: database.FieldManager})
-	childFactory := newFactory(clientset, selection{namespace: o.namespace, labels: ours})
+	selected := selection{namespace: o.namespace, labels: ours}
+	childFactory := newFactory(clientset, selected)
 	defer func() {
 		cancel(nil)
 		stopInformers()
 		databaseFactory.Shutdown() // waits for the informers
 		childFactory.Shutdown()
 	}()
+	if err := traceInformers(o.picture, childFactory, databaseFactory, clientset, databases, selected); err != nil {
+		return err
+	}
 	controller, err := NewController(clientset, databases, childFactory, databaseFactory, newRecorder(informerCtx, clientset), out)
 	if err != nil {
 		return err
@@ -109,6 +116,11 @@ func run(ctx context.Context, config *rest.Config, o options, out *program.Print
 		return err
 	}
 	controller.consistency.EndIfRestored(cancel, controller.informers...)
+	stopPicture, err := showController(ctx, o.picture, controller, elector.Leader, o.namespace, out)
+	defer stopPicture()
+	if err != nil {
+		return err
+	}
 	defer o.server.Start(out, controller.consistency.Healthz(elector.Healthz), controller.hasSynced...)()
 
 	consistency.LogIfDisabled(klog.FromContext(ctx))

@@ -1,11 +1,13 @@
 // Package fielddiff finds out what a write has changed in an object, and who has written.
 //
 // An event has the object's new state only. [Between] compares it with the state before, in the way in which the server
-// itself finds out who changes what: by the schema of the object's type, in which the elements of a list have names.
+// itself finds out who changes what: by the schema of the object's type, in which the elements of a list have names. In the same
+// way [Against] compares what an apply asks for with what there is.
 package fielddiff
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +19,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
 // maxFields is how many fields there is room for in a line.
@@ -134,4 +137,98 @@ func owners(object runtime.Object, fields *fieldpath.Set) []string {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// Field is a field that an apply sets.
+type Field struct {
+	Path     string `json:"path"` // such as spec.replicas
+	Desired  any    `json:"desired"`
+	Actual   any    `json:"actual"`   // nil: there is none
+	Managers string `json:"managers"` // who owns it, by metadata.managedFields; empty: nobody
+}
+
+// identity are the fields of an apply by which the server finds the object.
+var identity = fieldpath.NewSet(
+	fieldpath.MakePathOrDie("apiVersion"),
+	fieldpath.MakePathOrDie("kind"),
+	fieldpath.MakePathOrDie("metadata", "name"),
+	fieldpath.MakePathOrDie("metadata", "namespace"),
+	fieldpath.MakePathOrDie("metadata", "resourceVersion"),
+	fieldpath.MakePathOrDie("metadata", "uid"),
+)
+
+// Against returns the fields that desired sets, which is what an apply sends, beside those of the object as it is, or nil. Those that
+// differ come first.
+func Against(desired, actual runtime.Object) (fields []Field, err error) {
+	defer func() { // as in compare
+		if problem := recover(); problem != nil {
+			err = fmt.Errorf("%v", problem)
+		}
+	}()
+	wanted, err := withSchema(desired)
+	if err != nil {
+		return nil, err
+	}
+	set, err := wanted.ToFieldSet()
+	if err != nil {
+		return nil, err
+	}
+	var is any
+	if actual != nil {
+		found, err := withSchema(actual)
+		if err != nil {
+			return nil, err
+		}
+		is = found.AsValue().Unstructured()
+	}
+	var same []Field
+	for path := range set.Difference(identity).Leaves().All() {
+		f := Field{
+			Path:    strings.TrimPrefix(path.String(), "."),
+			Desired: valueAt(wanted.AsValue().Unstructured(), path),
+			Actual:  valueAt(is, path),
+		}
+		if actual != nil {
+			f.Managers = strings.Join(owners(actual, fieldpath.NewSet(path)), " and ")
+		}
+		if reflect.DeepEqual(f.Desired, f.Actual) {
+			same = append(same, f)
+		} else {
+			fields = append(fields, f)
+		}
+	}
+	return append(fields, same...), nil
+}
+
+// valueAt returns what is at a path, or nil.
+func valueAt(object any, path fieldpath.Path) any {
+	for _, step := range path {
+		fields, _ := object.(map[string]any)
+		elements, _ := object.([]any)
+		switch {
+		case step.FieldName != nil:
+			object = fields[*step.FieldName]
+		case step.Key != nil: // an element of a list, such as the container with that name
+			at := slices.IndexFunc(elements, func(element any) bool { return hasKey(element, *step.Key) })
+			if at < 0 {
+				return nil
+			}
+			object = elements[at]
+		case step.Value != nil: // an element of a set
+			object = (*step.Value).Unstructured()
+			if !slices.Contains(elements, object) {
+				return nil
+			}
+		}
+	}
+	return object
+}
+
+// hasKey reports whether this is the element of a list with that key. A field that has its default need not be there.
+func hasKey(element any, key value.FieldList) bool {
+	fields, _ := element.(map[string]any)
+	return !slices.ContainsFunc(key, func(k value.Field) bool {
+		is, ok := fields[k.Name]
+		return ok && fmt.Sprint(is) != fmt.Sprint(k.Value.Unstructured())
+	})
 }

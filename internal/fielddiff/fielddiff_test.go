@@ -1,7 +1,9 @@
 package fielddiff
 
 import (
+	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -171,6 +173,46 @@ func TestBetweenOfWhatCannotBeEncoded(t *testing.T) {
 	} {
 		if !strings.HasPrefix(got, want) || strings.Contains(got, "\n") {
 			t.Errorf("%s: %q, want %q and why", what, got, want)
+		}
+	}
+}
+
+// TestAgainst has somebody else change a field of a Deployment that was applied.
+func TestAgainst(t *testing.T) {
+	config := testcluster.Config(t)
+	namespace := testcluster.Namespace(t, config)
+	deployments := kubernetes.NewForConfigOrDie(config).AppsV1().Deployments(namespace)
+	desired := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "db", "namespace": namespace},
+		"spec": map[string]any{
+			"replicas": int64(0),
+			"selector": map[string]any{"matchLabels": map[string]any{"app": "db"}},
+			"template": map[string]any{
+				"metadata": map[string]any{"labels": map[string]any{"app": "db"}},
+				"spec": map[string]any{"containers": []any{
+					map[string]any{"name": "db", "image": "db:1", "ports": []any{map[string]any{"containerPort": int64(3306)}}},
+				}},
+			},
+		},
+	}}
+	before := testkit.Must(Against(desired, nil))(t)
+	if len(before) != 6 || before[0].Actual != nil || before[0].Managers != "" {
+		t.Errorf("before it is created: %+v", before)
+	}
+	applied := testkit.Must(json.Marshal(desired))(t)
+	options := metav1.PatchOptions{FieldManager: "workbook"}
+	testkit.Must(deployments.Patch(t.Context(), "db", types.ApplyPatchType, applied, options))(t)
+	actual := testkit.Must(deployments.Patch(t.Context(), "db", types.MergePatchType, []byte(`{"spec": {"replicas": 3}}`),
+		metav1.PatchOptions{FieldManager: "somebody"}))(t)
+
+	fields := testkit.Must(Against(desired, actual))(t)
+	want := Field{Path: "spec.replicas", Desired: int64(0), Actual: int64(3), Managers: "somebody"}
+	if len(fields) != len(before) || !reflect.DeepEqual(fields[0], want) {
+		t.Errorf("%+v, want %+v first", fields, want)
+	}
+	for _, f := range fields[1:] {
+		if !reflect.DeepEqual(f.Desired, f.Actual) || f.Managers != "workbook" {
+			t.Errorf("%+v, want no difference, and workbook", f)
 		}
 	}
 }

@@ -1,8 +1,8 @@
 // Package informertrace follows objects on their way through an informer.
 //
-// A [Tracer] prints each hop. Its [Log] remembers when each object arrived: [Log.Arrive] is called at the first hop, and
-// each later hop, which is given nothing but the object, finds the arrival with [Log.Find], or with [Log.Stored] in a
-// store's index function.
+// A [Tracer] prints each hop, and tells it an [Observer], such as the live picture of package picture. Its [Log] remembers when
+// each object arrived: [Log.Arrive] is called at the first hop, and each later hop, which is given nothing but the object,
+// finds the arrival with [Log.Find], or with [Log.Stored] in a store's index function.
 package informertrace
 
 import (
@@ -30,6 +30,7 @@ type Arrival struct {
 	Event watch.EventType
 	At    time.Time
 
+	name                    cache.ObjectName
 	object, resourceVersion string
 	stored                  bool
 }
@@ -48,6 +49,9 @@ func (a *Arrival) Since() string {
 func (l *Log) Arrive(event watch.EventType, object any) *Arrival {
 	a := &Arrival{Kind: Kind(object), Event: event, At: time.Now()}
 	a.object, a.resourceVersion = identify(object)
+	if metadata, err := apimeta.Accessor(object); err == nil {
+		a.name = cache.MetaObjectToName(metadata)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.arrivals == nil {

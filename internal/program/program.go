@@ -36,6 +36,9 @@ type Program struct {
 	Stdout Stdout         // of the process, or what takes its place in a test
 	Out    *Printer       // prints on Stdout
 
+	// Connected, if it is set, is called with the configuration before the first request, and may change it.
+	Connected func(*rest.Config)
+
 	connect  connect.Options
 	cutter   netfault.Cutter
 	duration time.Duration
@@ -148,6 +151,9 @@ func (p *Program) main(ctx context.Context, args []string, stderr io.Writer, run
 		p.Wire.Line = p.Out.Line
 	}
 	cluster.Config.Dial = p.cutter.Dial
+	if p.Connected != nil {
+		p.Connected(cluster.Config)
+	}
 	greeting, err := cluster.Greet(ctx)
 	if err != nil {
 		return unlessEnded(ctx, err)

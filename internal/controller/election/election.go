@@ -20,6 +20,7 @@ import (
 	"net/http"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -55,6 +56,13 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 		"how long others wait for a leader that has died, in whole seconds (default 15s)", wholeSeconds(&o.LeaseDuration))
 }
 
+// RenewDeadline is how long a leader tries to renew its Lease before it gives up: less than others wait.
+func (o *Options) RenewDeadline() time.Duration { return o.LeaseDuration * 2 / 3 }
+
+// RetryPeriod is how often a process looks at the Lease. The others read it every 1 to 2.2 periods: when they see the last renewal,
+// and again when it has run out. So after a leader has died, nobody leads for LeaseDuration and 4.4 periods at most.
+func (o *Options) RetryPeriod() time.Duration { return o.LeaseDuration / 15 }
+
 // wholeSeconds is for a flag's Func. A Lease has whole seconds: with 1.9 s, the others would wait for 1 s only.
 func wholeSeconds(duration *time.Duration) func(string) error {
 	return func(value string) (err error) {
@@ -73,6 +81,7 @@ type Elector struct {
 	lease    cache.ObjectName
 	fence    fence
 	watchdog *leaderelection.HealthzAdaptor
+	leader   atomic.Value // a string: see Leader
 	out      *program.Printer
 }
 
@@ -102,6 +111,40 @@ func (e *Elector) Config() *rest.Config {
 // Healthz is a check for /healthz. It returns an error if this process still holds a Lease that ran out a LeaseDuration ago.
 func (e *Elector) Healthz(request *http.Request) error { return e.watchdog.Check(request) }
 
+// Leader returns who leads as far as this process knows: "this process", the identity of another one, or nothing.
+func (e *Elector) Leader() string {
+	leader, _ := e.leader.Load().(string)
+	return leader
+}
+
+// Lock returns the lock for an elector of another library, in the place of Run: with it, and with the configuration that Config
+// returns, that library has the fence, too. lost is called once, when the fence closes, and must not block.
+func (e *Elector) Lock(lost func()) (resourcelock.Interface, error) {
+	lock, err := e.newLock()
+	if err != nil {
+		return nil, err
+	}
+	return e.fence.lock(lock, e.options.RenewDeadline(), lost), nil
+}
+
+// newLock returns the lock without the fence, with an identity of its own.
+func (e *Elector) newLock() (*resourcelock.LeaseLock, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, err
+	}
+	clientset, err := kubernetes.NewForConfig(e.config) // without the fence: it is what opens the fence
+	if err != nil {
+		return nil, err
+	}
+	lock := &resourcelock.LeaseLock{
+		LeaseMeta:  metav1.ObjectMeta{Namespace: e.lease.Namespace, Name: e.lease.Name},
+		Client:     clientset.CoordinationV1(),
+		LockConfig: resourcelock.ResourceLockConfig{Identity: host + "_" + string(uuid.NewUUID())},
+	}
+	return lock, nil
+}
+
 // Run waits until this process leads, calls lead, and releases the Lease when lead has returned. lead has to return soon
 // after leaderCtx ends, and must make no request after leaseCtx ends. Run returns [ErrLost] if the Lease was lost.
 func (e *Elector) Run(ctx context.Context, lead func(leaderCtx, leaseCtx context.Context)) error {
@@ -109,18 +152,9 @@ func (e *Elector) Run(ctx context.Context, lead func(leaderCtx, leaseCtx context
 		lead(ctx, context.WithoutCancel(ctx))
 		return nil
 	}
-	host, err := os.Hostname()
+	lock, err := e.newLock()
 	if err != nil {
 		return err
-	}
-	clientset, err := kubernetes.NewForConfig(e.config) // without the fence: it is what opens the fence
-	if err != nil {
-		return err
-	}
-	lock := &resourcelock.LeaseLock{
-		LeaseMeta:  metav1.ObjectMeta{Namespace: e.lease.Namespace, Name: e.lease.Name},
-		Client:     clientset.CoordinationV1(),
-		LockConfig: resourcelock.ResourceLockConfig{Identity: host + "_" + string(uuid.NewUUID())},
 	}
 	leaseCtx, cancelLease := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancelLease()
@@ -130,25 +164,24 @@ func (e *Elector) Run(ctx context.Context, lead func(leaderCtx, leaseCtx context
 		cancelLease()
 		cancelLeader()
 	}
-	renewDeadline := e.options.LeaseDuration * 2 / 3
 	elected := make(chan struct{})
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock:          e.fence.lock(lock, renewDeadline, lost),
+		Lock:          e.fence.lock(lock, e.options.RenewDeadline(), lost),
 		Name:          e.lease.Name,
 		LeaseDuration: e.options.LeaseDuration,
-		RenewDeadline: renewDeadline,
-		// The others read the Lease every 1 to 2.2 periods: when they see the last renewal, and again when it has run out. So
-		// after a leader has died, nobody leads for LeaseDuration and 4.4 periods at most.
-		RetryPeriod: e.options.LeaseDuration / 15,
-		WatchDog:    e.watchdog,
+		RenewDeadline: e.options.RenewDeadline(),
+		RetryPeriod:   e.options.RetryPeriod(),
+		WatchDog:      e.watchdog,
 		// Without ReleaseOnCancel: it also releases a lease that could not be renewed, while lead still runs.
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(context.Context) { close(elected) },
 			OnStoppedLeading: func() {},
 			OnNewLeader: func(identity string) {
 				if identity == lock.Identity() {
+					e.leader.Store("this process")
 					e.out.Line("LEADER", "this process")
 				} else {
+					e.leader.Store(identity)
 					e.out.Line("WAITING", "while %s leads", identity)
 				}
 			},

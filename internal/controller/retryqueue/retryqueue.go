@@ -36,6 +36,9 @@ func New(limiter workqueue.TypedRateLimiter[cache.ObjectName], config workqueue.
 	}
 }
 
+// Limiter returns what decides how long a key waits for a retry.
+func (q *Queue) Limiter() workqueue.TypedRateLimiter[cache.ObjectName] { return q.limiter }
+
 // AddRateLimited adds a key after the delay that the limiter returns for it.
 func (q *Queue) AddRateLimited(key cache.ObjectName) {
 	q.stale.Forget(key)

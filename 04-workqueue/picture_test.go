@@ -1,0 +1,232 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"example.com/client-go-workbook/internal/test/browser"
+	"example.com/client-go-workbook/internal/test/testcluster"
+	"example.com/client-go-workbook/internal/test/testkit"
+)
+
+// The tests of a page. They run one after the other in one browser, and beside other tests.
+
+func TestPicture(t *testing.T) {
+	t.Parallel()
+	b := browser.Start(t)
+	for name, test := range map[string]func(*testing.T, *browser.Browser){
+		"buttons":      buttons,
+		"many objects": manyObjects,
+		"restart":      restart,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, b) })
+	}
+}
+
+// buttons presses each button, and follows what becomes of the key of one pod.
+func buttons(t *testing.T, b *browser.Browser) {
+	namespace, pods := nginx(t)
+	program, page := b.OpenChapter(t, "--kubeconfig", testcluster.Kubeconfig(t), "--context", "workbook", "-n", namespace, "--workers", "3")
+	page.Await(t, "one pod in the store", browser.Count("store")+" === '1 object'")
+	page.Axe(t)
+
+	page.Press(t, "Create")
+	page.Await(t, "two pods in the store", browser.Count("store")+" === '2 objects'")
+	page.Await(t, "the end of its syncs", browser.Count("workers")+" === 'idle' && "+browser.Event("worker: synced "+namespace+"/sample"))
+	page.Press(t, "Create")
+	page.Await(t, "the server's refusal", "document.getElementById('said').textContent.includes('is there already')")
+
+	// A key that is added while a worker holds it is dirty, and merged from the second time on. No other worker gets it.
+	page.Press(t, "Hold a worker")
+	page.Press(t, "Change")
+	page.Await(t, "a worker that holds it", browser.Count("workers")+" === '1 processing'")
+	page.Press(t, "1,000 updates")
+	page.Await(t, "the end of the updates", browser.Event("1000 updates in"))
+	page.Await(t, "the last update in the queue", "Number(/1 dirty, (.*) merged/.exec("+browser.Count("queue")+")?.[1]) >= 999")
+	page.Illustrate(t, "picture.png", "../internal/picture/page", 585)
+	if got := browser.Do[string](t, page, browser.Count("workers")); got != "1 processing" {
+		t.Errorf("the key is with more than one worker: %s", got)
+	}
+
+	// Another page, and this one once more, show the same.
+	other := b.Open(t, page.Address, browser.Options{Width: 360, Height: 740, Dark: true})
+	for name, p := range map[string]*browser.Page{"another page": other, "the page, loaded again": page} {
+		if p == page {
+			p.Reload(t)
+		}
+		p.AwaitConnected(t)
+		p.Await(t, name+": the same state",
+			browser.Count("workers")+" === '1 processing' && "+browser.Count("queue")+".startsWith('0 queued, 1 dirty')")
+		p.Await(t, name+": the button is pressed",
+			"document.querySelector('[data-do=hold]').getAttribute('aria-pressed') === 'true'")
+	}
+	if got := browser.Do[int](t, other, "document.documentElement.scrollWidth"); got > 360 {
+		t.Errorf("on a phone the page is %d pixels wide, want at most 360", got)
+	}
+	syncs := strings.Count(program.Out.String(), "Sync/Add/Update for Pod sample")
+	page.Press(t, "Hold a worker")
+	page.Await(t, "all workers idle", browser.Count("workers")+" === 'idle'")
+	if made := strings.Count(program.Out.String(), "Sync/Add/Update for Pod sample") - syncs; made < 2 || made > 3 {
+		t.Errorf("1,001 changes while a worker held the key made %d more syncs, want 2, or 3 if the kubelet has written once more", made)
+	}
+
+	// A retry, which slow motion makes long enough to be seen.
+	page.Press(t, "Slow motion")
+	page.Await(t, "slow motion", "document.querySelector('[data-do=slow]').getAttribute('aria-pressed') === 'true'")
+	page.Press(t, "Let the next sync fail")
+	page.Press(t, "Change")
+	page.Await(t, "a key that waits, with its countdown",
+		browser.Count("waiting")+" === '1 waiting' && /0\\.[0-9] s sample/.test(document.getElementById('dots').textContent)")
+	page.Await(t, "a key that is due", browser.Event("queue: due "+namespace+"/sample"))
+	page.Await(t, "why it has failed", browser.Event("worker: failed")+" && "+browser.Event("made to fail by a button"))
+
+	// Step by step.
+	page.Press(t, "Pause")
+	page.Await(t, "the pause", "document.querySelector('[data-do=pause]').getAttribute('aria-pressed') === 'true'")
+	page.Press(t, "Change")
+	page.Await(t, "a hop that waits", "!document.querySelector('[data-do=step]').disabled")
+	before := browser.Do[string](t, page, "document.querySelector('#timeline button').textContent")
+	page.Press(t, "Step")
+	page.Await(t, "another event", fmt.Sprintf("document.querySelector('#timeline button').textContent !== %q", before))
+	page.Press(t, "Full speed")
+	page.Await(t, "all workers idle", browser.Count("workers")+" === 'idle'")
+
+	// A handler that blocks has a buffer, which grows. The object in it goes through the store all the same.
+	page.Press(t, "Block the handlers")
+	for range 3 {
+		page.Press(t, "Change")
+	}
+	page.Await(t, "two events in the buffer", "/busy, [2-9] in its buffer/.test("+browser.Count("handlers")+")")
+	page.Press(t, "Block the handlers")
+	page.Await(t, "an empty buffer", browser.Count("handlers")+".includes('idle, 0 in its buffer')")
+
+	// What an object contains is text, and never markup.
+	patch := []byte(`{"metadata": {"annotations": {"a": "<img src=x onerror=alert(1)>"}}}`)
+	if _, err := pods.Patch(t.Context(), "sample", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	const newest = "[...document.querySelectorAll('#timeline button')].find(b => b.textContent.includes('store: MODIFIED'))"
+	page.Await(t, "what has changed, as text", `(() => {
+		const newest = `+newest+`
+		if (document.querySelector('#event h3')?.textContent !== newest.textContent) newest.click()
+		return [...document.querySelectorAll('#event .plus')].some(line => line.textContent.includes('<img src=x'))
+	})()`)
+	// A key press is as good as a click.
+	chosen := browser.Do[string](t, page,
+		"document.getElementById('event').replaceChildren(), "+newest+".focus(), document.activeElement.textContent")
+	page.Type(t, "\r")
+	page.Await(t, "the event", fmt.Sprintf("document.querySelector('#event h3')?.textContent === %q", chosen))
+	page.Await(t, "the object's way", "document.querySelectorAll('#event ol li').length > 5")
+	if browser.Do[int](t, page, "document.querySelectorAll('img').length") != 0 {
+		t.Error("an annotation has become markup")
+	}
+	browser.Do[any](t, page, "document.querySelectorAll('details').forEach(d => d.open = true)")
+	page.Axe(t)
+	other.Axe(t) // dark, on a phone
+
+	browser.Do[any](t, page, "document.querySelector('[data-do=delete]').focus()")
+	page.Type(t, "\r")
+	page.Await(t, "one pod in the store", browser.Count("store")+" === '1 object'")
+
+	program.Signal(t, syscall.SIGTERM)
+	if code := program.Exit(t); code != 0 {
+		t.Errorf("exit code %d, want 0", code)
+	}
+}
+
+// restart leaves a page open while the program ends and begins again.
+func restart(t *testing.T, b *browser.Browser) {
+	kubeconfig, _ := apiServer(t, "a", "b", "c")
+	program, first := b.OpenChapter(t, "--kubeconfig", kubeconfig)
+	page := b.Open(t, first.Address, browser.Options{Still: true})
+	page.AwaitConnected(t)
+	page.Await(t, "three pods", browser.Count("store")+" === '3 objects'")
+	program.Kill()
+	page.Await(t, "that the page has noticed", "document.body.classList.contains('lost')")
+
+	kubeconfig, _ = apiServer(t, "a", "b", "c", "d")
+	host, _, _ := strings.Cut(strings.TrimPrefix(page.Address, "http://"), "/")
+	start(t, "--picture", host, "--kubeconfig", kubeconfig)
+	page.Await(t, "four pods", browser.Count("store")+" === '4 objects'")
+	page.Press(t, "Slow motion")
+	page.Await(t, "that the old token is refused", "document.getElementById('said').textContent.includes('open it once more')")
+	// With reduced motion a dot is at its place at once.
+	if moves := browser.Do[int](t, page, "import('/dots.js').then(dots => dots.frames.length)"); moves > 10 {
+		t.Errorf("with reduced motion there were %d frames in which something moved", moves)
+	}
+}
+
+// manyObjects measures how fast a page is that shows thousands of objects, of which some change all the time.
+func manyObjects(t *testing.T, b *browser.Browser) {
+	for objects, least := range map[int]float64{200: 5, 2000: 3} {
+		t.Run(fmt.Sprint(objects), func(t *testing.T) {
+			_, page := b.OpenChapter(t, "--kubeconfig", changingPods(t, objects))
+			page.Await(t, "all pods", browser.Count("store")+fmt.Sprintf(" === '%d objects'", objects))
+			perSecond := browser.Do[float64](t, page, `import('/dots.js').then(dots => new Promise(done => setTimeout(() => {
+				dots.frames.length = 0
+				const begin = performance.now()
+				setTimeout(() => done(dots.frames.length * 1000 / (performance.now() - begin)), 2000)
+			}, 500)))`)
+			type sizes struct{ Bytes, Paint float64 }
+			loaded := browser.Do[sizes](t, page, `({
+				Bytes: performance.getEntriesByType('resource').concat(performance.getEntriesByType('navigation'))
+					.filter(e => !e.name.endsWith('/events')).reduce((sum, e) => sum + e.encodedBodySize, 0),
+				Paint: performance.getEntriesByName('first-contentful-paint')[0].startTime})`)
+			t.Logf("%d objects: %.0f frames a second; the page has %.0f bytes, and is there after %.0f ms",
+				objects, perSecond, loaded.Bytes, loaded.Paint)
+			if perSecond < least {
+				t.Errorf("%.0f frames a second, want %.0f even on a machine that is busy with all other tests", perSecond, least)
+			}
+			if loaded.Bytes > 200_000 || loaded.Bytes < 10_000 {
+				t.Errorf("the page has %.0f bytes, want at most 200,000", loaded.Bytes)
+			}
+		})
+	}
+}
+
+// changingPods answers for an informer of so many pods, 20 of which change each second.
+func changingPods(t *testing.T, pods int) (kubeconfig string) {
+	t.Helper()
+	type object = map[string]any
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		answer, version := json.NewEncoder(w), 0
+		send := func(event string, name int) {
+			version++
+			metadata := object{"namespace": "nginx", "name": fmt.Sprintf("pod-%d", name), "resourceVersion": fmt.Sprint(version)}
+			answer.Encode(object{"type": event, "object": object{"kind": "Pod", "apiVersion": "v1", "metadata": metadata}})
+		}
+		if r.URL.Path == "/version" {
+			answer.Encode(object{"gitVersion": "v1.37.0"})
+			return
+		}
+		for i := range pods {
+			send("ADDED", i)
+		}
+		metadata := object{"resourceVersion": fmt.Sprint(version), "annotations": object{"k8s.io/initial-events-end": "true"}}
+		answer.Encode(object{"type": "BOOKMARK", "object": object{"kind": "Pod", "apiVersion": "v1", "metadata": metadata}})
+		ticker := time.NewTicker(50 * time.Millisecond)
+		defer ticker.Stop()
+		for i := 0; ; i++ {
+			w.(http.Flusher).Flush()
+			select {
+			case <-ticker.C:
+				send("MODIFIED", i*7%pods)
+			case <-r.Context().Done():
+				return
+			}
+		}
+	}))
+	t.Cleanup(server.CloseClientConnections)
+	t.Cleanup(server.Close)
+	return testkit.Kubeconfig(t, server.URL)
+}

@@ -1,0 +1,472 @@
+package picture
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"testing/synctest"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+
+	"example.com/client-go-workbook/internal/controller/retryqueue"
+	"example.com/client-go-workbook/internal/fielddiff"
+	"example.com/client-go-workbook/internal/informertrace"
+	"example.com/client-go-workbook/internal/program"
+	"example.com/client-go-workbook/internal/test/testkit"
+)
+
+// newPicture returns a picture that is on, without a program. Nobody serves it.
+func newPicture() *Picture {
+	p := &Picture{token: "the-token", run: "run", ended: make(chan struct{}), config: &rest.Config{Host: "http://127.0.0.1:1"}}
+	p.listener = &net.TCPListener{}
+	p.end = sync.OnceFunc(func() { close(p.ended) })
+	p.log.start(time.Now())
+	return p
+}
+
+func newQueue(limiter workqueue.TypedRateLimiter[cache.ObjectName]) *retryqueue.Queue {
+	return retryqueue.New(limiter, workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{})
+}
+
+func key(name string) cache.ObjectName { return cache.NewObjectName("default", name) }
+
+// seen returns what was reported, such as "queue queued a".
+func seen(p *Picture) (events []string) {
+	all, _ := p.log.after(0, kept)
+	for _, e := range all {
+		events = append(events, strings.TrimSpace(fmt.Sprintf("%s %s %s", e.Part, e.What, e.Key.Name)))
+	}
+	return events
+}
+
+func TestQueueReportsWhatBecomesOfAKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPicture()
+		queue := newQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](time.Second, time.Minute))
+		failing := errors.New("failing")
+		sync := p.Controller(queue, "", func(_ context.Context, key cache.ObjectName) error {
+			queue.Add(key) // it changes while a worker holds it
+			queue.Add(key)
+			return failing
+		})
+		queue.Add(key("a"))
+		queue.Add(key("a"))
+		got, _ := queue.Get()
+		if err := sync(t.Context(), got); !errors.Is(err, failing) {
+			t.Errorf("the sync returns %v, want the controller's own error", err)
+		}
+		queue.AddRateLimited(got)
+		if w := p.whole(); len(w.Hands) != 1 || !w.Hands[0].Dirty || len(w.Waiting) != 1 || len(w.Order) != 0 {
+			t.Errorf("while the key is processed, is dirty and waits, the state is %+v", w)
+		}
+		queue.Done(got)
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		want := []string{
+			"queue queued a", "queue merged a", "worker got a", "queue dirty a", "queue merged a", "worker failed a",
+			"queue waits a", "worker done a", "queue queued a", "queue due a", "queue merged a",
+		}
+		if got := seen(p); !slices.Equal(got, want) {
+			t.Errorf("reported\n%q, want\n%q", got, want)
+		}
+		if w := p.whole(); len(w.Order) != 1 || len(w.Waiting) != 0 || w.Hands[0].Key != "" {
+			t.Errorf("in the end the state is %+v", w)
+		}
+		queue.ShutDown()
+		queue.Add(key("b"))
+		queue.AddAfter(key("b"), time.Second)
+		if w := p.whole(); len(w.Order) != 1 || len(w.Waiting) != 0 {
+			t.Errorf("a queue that is shut down takes a key: %+v", w)
+		}
+	})
+}
+
+// TestKeyThatIsNotRetried has a controller that gives a key up.
+func TestKeyThatIsNotRetried(t *testing.T) {
+	p := newPicture()
+	queue := newQueue(workqueue.DefaultTypedControllerRateLimiter[cache.ObjectName]())
+	defer queue.ShutDown()
+	sync := p.Controller(queue, "", func(context.Context, cache.ObjectName) error { return errors.New("failing") })
+	queue.Add(key("a"))
+	got, _ := queue.Get()
+	_ = sync(t.Context(), got)
+	queue.Done(got)
+	want := []string{"queue queued a", "worker got a", "worker failed a", "worker not retried a", "worker done a"}
+	if got := seen(p); !slices.Equal(got, want) {
+		t.Errorf("reported\n%q, want\n%q", got, want)
+	}
+}
+
+// TestAppliesAreKept sends applies of a Deployment and of a Secret.
+func TestAppliesAreKept(t *testing.T) {
+	p := newPicture()
+	store := cache.NewIndexer(cache.MetaNamespaceKeyFunc, nil)
+	p.informers = []*informer{{kind: "Deployment", store: store}}
+	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a"}}
+	deployment.Spec.Replicas, deployment.Spec.Paused = new(int32(2)), true
+	if err := store.Add(deployment); err != nil {
+		t.Fatal(err)
+	}
+	for seq, body := range map[int64]string{
+		1: `{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a", "namespace": "default"}, "stringData": {"password": "hidden"}}`,
+		2: `{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a", "namespace": "default"}, 
+			"spec": {"replicas": 2, "paused": false}}`,
+	} {
+		request := testkit.Must(http.NewRequestWithContext(t.Context(), http.MethodPatch, "http://server/", strings.NewReader(body)))(t)
+		if bodyOf(request) != nil {
+			t.Error("a request of another type is taken for an apply")
+		}
+		request.Header.Set("Content-Type", string(types.ApplyPatchType))
+		desired := bodyOf(request)
+		if (desired == nil) != (seq == 1) {
+			t.Errorf("apply %d: %v, want all but the Secret", seq, desired)
+		}
+		if desired != nil {
+			p.objects.want(seq, desired, p.stored(desired))
+		}
+	}
+	got := testkit.Must(p.objects.wanted(2))(t)
+	want := []fielddiff.Field{
+		{Path: "spec.paused", Desired: false, Actual: true}, // what differs comes first
+		{Path: "spec.replicas", Desired: int64(2), Actual: int64(2)},
+	}
+	if got == nil || !got.Exists || !slices.Equal(got.Fields, want) {
+		t.Errorf("the apply is shown as %+v, want %+v", got, want)
+	}
+}
+
+// TestQueueAgreesWithTheQueue lets goroutines use a queue, and compares what was reported with what client-go's queue has.
+func TestQueueAgreesWithTheQueue(t *testing.T) {
+	p := newPicture()
+	queue := newQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](time.Microsecond, time.Millisecond))
+	sync_ := p.Controller(queue, "", func(_ context.Context, key cache.ObjectName) error {
+		if key.Name == "3" {
+			return errors.New("failing")
+		}
+		return nil
+	})
+	var adders, workers sync.WaitGroup
+	for range 4 {
+		adders.Go(func() {
+			for i := range 5000 {
+				queue.Add(key(fmt.Sprint(i % 7)))
+			}
+		})
+		workers.Go(func() {
+			for {
+				key, shutdown := queue.Get()
+				if shutdown {
+					return
+				}
+				if sync_(t.Context(), key) != nil {
+					queue.AddRateLimited(key)
+				}
+				queue.Done(key)
+			}
+		})
+	}
+	adders.Wait()
+	queue.ShutDown()
+	workers.Wait()
+	w := p.whole()
+	if len(w.Order) != queue.Len() || queue.Len() != 0 {
+		t.Errorf("queued: %q, and client-go's queue has %d", w.Order, queue.Len())
+	}
+	held := map[string]int64{}
+	events, _ := p.log.after(0, kept)
+	for _, e := range events {
+		switch e.Part + " " + e.What {
+		case "worker got":
+			if held[e.Name] != 0 {
+				t.Fatalf("event %d: %s is with two workers", e.Seq, e.Name)
+			}
+			held[e.Name] = e.Seq
+		case "worker done":
+			delete(held, e.Name)
+		}
+	}
+	if len(held) > 0 || slices.ContainsFunc(w.Hands, func(h shownHand) bool { return h.Key != "" }) {
+		t.Errorf("in the end workers hold %v, %+v", held, w.Hands)
+	}
+}
+
+func TestPace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPicture()
+		var group sync.WaitGroup
+		var passed testkit.Buffer
+		hop := func(name string) {
+			group.Go(func() {
+				p.wait()
+				fmt.Fprint(&passed, name)
+			})
+			synctest.Wait()
+		}
+		hop("a")
+		p.pace.set(0, true)
+		hop("b")
+		hop("c")
+		p.pace.step()
+		synctest.Wait()
+		if got := passed.String(); got != "ab" {
+			t.Errorf("passed %q after one step, want ab", got)
+		}
+		p.pace.set(time.Second, false) // c waits once more
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		p.pace.set(0, true)
+		hop("d")
+		p.end()
+		group.Wait()
+		if got := passed.String(); got != "abcd" {
+			t.Errorf("passed %q, want abcd: all end with the program", got)
+		}
+		if p.pace.set(0, false); p.pace.step() {
+			t.Error("a step without a pause")
+		}
+	})
+}
+
+// serve serves a picture of a chapter with one part, and returns its address.
+func serve(t *testing.T) (*Picture, string) {
+	t.Helper()
+	p := newPicture()
+	p.listener = testkit.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
+	files := fstest.MapFS{
+		"README.md": {Data: []byte("# A\n\n## The <b> picture\n")},
+		"main.go":   {Data: []byte("package main\n\nfunc main() {}\n")},
+		"picture.yaml": {Data: []byte(`{number: 1, parts: [{id: store, section: The <b> picture, file: main.go, declaration: func main}],
+			sample: {resource: pods, object: {apiVersion: v1, kind: Pod, metadata: {name: sample}}}}`)},
+	}
+	stop, err := p.Start(t.Context(), files, "", program.NewPrinter(io.Discard))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stop)
+	return p, "http://" + p.listener.Addr().String()
+}
+
+func TestForeignersAreRefused(t *testing.T) {
+	_, address := serve(t)
+	host := strings.TrimPrefix(address, "http://")
+	_, port, _ := net.SplitHostPort(host)
+	for name, test := range map[string]struct {
+		method, path, host, origin, token string
+		want                              int
+	}{
+		"the page":                        {"GET", "/", host, "", "", 200},
+		"by another name of this machine": {"GET", "/", "localhost:" + port, "", "", 200},
+		"a name that leads here":          {"GET", "/", "evil.example:" + port, "", "", 403},
+		"no port":                         {"GET", "/", "127.0.0.1", "", "", 403},
+		"events for another site":         {"GET", "/events", host, "http://evil.example", "", 403},
+		"a sandboxed page":                {"POST", "/do/full", host, "null", "the-token", 403},
+		"another port":                    {"POST", "/do/full", host, "http://127.0.0.1:1", "the-token", 403},
+		"no token":                        {"POST", "/do/full", host, address, "", 403},
+		"a wrong token":                   {"POST", "/do/full", host, address, "the-tokem", 403},
+		"the token":                       {"POST", "/do/full", host, address, "the-token", 200},
+		"no such button":                  {"POST", "/do/shutdown", host, "", "the-token", 404},
+		"a link to a button":              {"GET", "/do/full", host, "", "the-token", 404},
+		"a file of the chapter":           {"GET", "/chapter/main.go", host, "", "", 200},
+		"a file elsewhere":                {"GET", "/chapter/..%2f..%2fgo.mod", host, "", "", 404},
+	} {
+		t.Run(name, func(t *testing.T) {
+			request := testkit.Must(http.NewRequestWithContext(t.Context(), test.method, address+test.path, nil))(t)
+			request.Host = test.host
+			request.Header.Set("X-Token", test.token)
+			if test.origin != "" {
+				request.Header.Set("Origin", test.origin)
+			}
+			response := testkit.Must(http.DefaultClient.Do(request))(t)
+			response.Body.Close()
+			if response.StatusCode != test.want {
+				t.Errorf("%s %s: %s, want %d", test.method, test.path, response.Status, test.want)
+			}
+			policy := response.Header.Get("Content-Security-Policy")
+			if test.want == 200 && !strings.Contains(policy, "default-src 'none'") {
+				t.Errorf("the policy is %q", policy)
+			}
+		})
+	}
+}
+
+func TestTheFlagTakesAnAddressOfThisMachine(t *testing.T) {
+	for value, ok := range map[string]bool{
+		"127.0.0.1:0": true, "localhost:0": true, "[::1]:0": true,
+		":0": false, "0.0.0.0:0": false, "192.0.2.1:0": false, "127.0.0.1": false, "example.com:80": false, "": false,
+	} {
+		program := program.New("test")
+		p := New(program)
+		err := program.Flags.Parse([]string{"--picture", value})
+		if p.On() {
+			p.listener.Close()
+		}
+		noIPv6 := err != nil && strings.Contains(err.Error(), "cannot assign")
+		if (err == nil) != ok && !noIPv6 || p.On() != (err == nil) {
+			t.Errorf("--picture %q: %v", value, err)
+		}
+	}
+	if program := program.New("test"); New(program).On() || (*Picture)(nil).On() {
+		t.Error("a picture is on without the flag")
+	}
+}
+
+// TestSlowPage adds far more events than there is room for, while a page reads nothing. Nothing waits for it; and what it gets
+// in the end is the state, and how many events it has missed.
+func TestSlowPage(t *testing.T) {
+	p, address := serve(t)
+	response := testkit.Must(http.Get(address + "/events"))(t)
+	defer response.Body.Close()
+	lines := bufio.NewScanner(response.Body)
+	lines.Buffer(nil, 1<<24)
+	next := func() (m message) {
+		for lines.Scan() {
+			if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+				if err := json.Unmarshal([]byte(data), &m); err != nil {
+					t.Fatal(err)
+				}
+				return m
+			}
+		}
+		t.Fatalf("the stream has ended: %v", lines.Err())
+		return m
+	}
+	if next().State == nil {
+		t.Error("the first message has no state")
+	}
+	const many = 40 * kept
+	for range many {
+		p.log.add(Event{Part: "queue", What: "merged", Key: key(strings.Repeat("long", 20))})
+	}
+	var seq, left, got int64
+	for seq < many {
+		m := next()
+		left += m.Left
+		if m.Left > 0 && m.State == nil {
+			t.Error("events were left out, and there is no state")
+		}
+		for i, e := range m.Events {
+			if i == 0 && m.Left > 0 {
+				seq = e.Seq - 1
+			}
+			if e.Seq != seq+1 {
+				t.Fatalf("event %d comes after %d, and %d were left out", e.Seq, seq, m.Left)
+			}
+			seq = e.Seq
+			got++
+		}
+	}
+	if left == 0 || left+got != many {
+		t.Errorf("%d events came, %d were left out: want %d in all", got, left, many)
+	}
+}
+
+func TestValuesOfSecretsAreHidden(t *testing.T) {
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "s", Annotations: map[string]string{
+			corev1.LastAppliedConfigAnnotation: `{"data":{"password":"aHVudGVyMg=="}}`, "note": "kept"}},
+		Data:       map[string][]byte{"password": []byte("hunter2")},
+		StringData: map[string]string{"other": "hunter2"},
+	}
+	var o objects
+	o.add(1, informertrace.Hop{Kind: "Secret", Name: key("s"), Event: watch.Added, Object: secret})
+	changed := secret.DeepCopy()
+	changed.Data["password"] = []byte("hunter3")
+	o.add(2, informertrace.Hop{Kind: "Secret", Name: key("s"), Event: watch.Modified, Object: changed})
+	for _, seq := range []int64{1, 2} {
+		text := strings.Join(o.diff("Secret", "default/s", seq, false), "\n")
+		for _, value := range []string{"hunter", "aHVudGVy"} {
+			if strings.Contains(text, value) {
+				t.Errorf("the value is shown:\n%s", text)
+			}
+		}
+		if !strings.Contains(text, "password: (hidden)") || !strings.Contains(text, "note: kept") {
+			t.Errorf("the names are not shown:\n%s", text)
+		}
+	}
+	if string(secret.Data["password"]) != "hunter2" {
+		t.Error("the Secret in the store was changed")
+	}
+}
+
+func TestDiff(t *testing.T) {
+	var o objects
+	for i, image := range []string{"nginx:1", "nginx:2", "nginx:3"} {
+		o.add(int64(10*i+10), informertrace.Hop{Kind: "Pod", Name: key("a"), Object: &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: "a", ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m"}}},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Image: image}}},
+		}})
+	}
+	for _, test := range []struct {
+		seq    int64
+		ahead  bool
+		change string
+	}{{10, false, ""}, {20, false, "-nginx:1+nginx:2"}, {25, false, "-nginx:1+nginx:2"}, {15, true, "-nginx:1+nginx:2"},
+		{99, false, "-nginx:2+nginx:3"}, {99, true, "-nginx:2+nginx:3"}, {1, true, ""}} {
+		var change strings.Builder
+		for _, line := range o.diff("", "default/a", test.seq, test.ahead) {
+			if _, image, ok := strings.Cut(line, "image: "); ok && line[0] != ' ' {
+				change.WriteString(line[:1] + image)
+			} else if line[0] != ' ' || strings.Contains(line, "manager") {
+				t.Errorf("%d: the line %q", test.seq, line)
+			}
+		}
+		if change.String() != test.change {
+			t.Errorf("at %d, ahead %t: %q, want %q", test.seq, test.ahead, change.String(), test.change)
+		}
+	}
+	if lines := o.diff("Pod", "default/b", 1, false); lines != nil {
+		t.Errorf("an unknown object has lines: %q", lines)
+	}
+}
+
+// TestPageIsSmall holds the page, which a browser loads, to 200 kB.
+func TestPageIsSmall(t *testing.T) {
+	total := int64(0)
+	err := fs.WalkDir(page, ".", func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		info, err := entry.Info()
+		total += info.Size()
+		return err
+	})
+	if err != nil || total > 200_000 || total == 0 {
+		t.Errorf("the page has %d bytes: %v", total, err)
+	}
+}
+
+// TestSourcesAreOfClientGo compares the links to client-go with the version that go.mod names.
+func TestSourcesAreOfClientGo(t *testing.T) {
+	output := testkit.Must(exec.Command("go", "list", "-m", "-f", "{{.Version}} {{.Dir}}", "k8s.io/client-go").Output())(t)
+	version, folder, _ := strings.Cut(strings.TrimSpace(string(output)), " ")
+	if !strings.HasSuffix(clientGo, "/"+version+"/") {
+		t.Errorf("the links are to %s, and go.mod has %s", clientGo, version)
+	}
+	for _, part := range parts {
+		if _, err := os.Stat(filepath.Join(folder, part.source)); err != nil {
+			t.Errorf("%s: %v", part.id, err)
+		}
+	}
+}
