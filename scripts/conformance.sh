@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # usage: conformance.sh [ARGUMENT...]
-# Finds out whether a controller of DatabaseManagers keeps its promises: chapter 6's, or the one that CONTROLLER starts.
-# ONLY=name tries one promise; SEED=number decides what is left to chance; LONG=1 has 1,000 objects and takes 1,000 steps. The
-# arguments are the suite's: --help lists them.
+# Finds out whether a controller of DatabaseManagers keeps its promises: chapter 6's, or the one that CONTROLLER starts, which can be
+# "twin", chapter 6's with controller-runtime, or "twin --as-it-comes".
+# ONLY=name tries one promise; SEED=number decides what is left to chance; LONG=1 has 1,000 objects, takes
+# 1,000 steps, and watches it at rest for a minute. The arguments are the suite's: --help lists them.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -11,16 +12,26 @@ set -euo pipefail
 "$scripts/kubectl" wait --for=condition=Established crd/databasemanagers.coolops.cn >/dev/null
 umask 077 # as for all that is in the cluster's folder
 export GOFLAGS=$build_flags CGO_ENABLED=0
-controller=${CONTROLLER-}
-leader=(--leader-flags=--leader-elect)
-if [ -z "$controller" ]; then
-	controller=$state/bin/06-crd-codegen
+controller=${CONTROLLER-} package=''
+leader=(--leader-flags=--leader-elect) rbac=06-crd-codegen/deploy/rbac.yaml
+case $controller in
+'') package=06-crd-codegen ;;
+twin*) package=06-crd-codegen/controller-runtime rbac=06-crd-codegen/controller-runtime/role.yaml ;;
+esac
+if [ -n "$package" ]; then
+	file=$state/bin/${package##*/}
+	controller=$file${controller#twin}
 	# A short lease, so that the suite waits less; beside the other objects, so that it needs no permission elsewhere.
 	leader=('--leader-flags=--leader-elect --lease-duration=5s --lease-namespace={namespace}')
-	go build -C "$root" -o "$controller" ./06-crd-codegen
+	go build -C "$root" -o "$file" "./$package"
 fi
 go build -C "$root" -o "$state/bin/conformance" ./06-crd-codegen/conformance
-again="make conformance${CONTROLLER:+ CONTROLLER=\"$CONTROLLER\"}${*:+ ARGS=\"$*\"}"
+arguments=''
+for argument in "$@"; do
+	case $argument in *' '*) argument="'$argument'" ;; esac
+	arguments="$arguments${arguments:+ }$argument"
+done
+again="make conformance${CONTROLLER:+ CONTROLLER=\"$CONTROLLER\"}${arguments:+ ARGS=\"$arguments\"}"
 exec "$state/bin/conformance" --kubeconfig="$kubeconfig" --controller="$controller" "${leader[@]}" --again="$again" \
-	--rbac="$root/06-crd-codegen/deploy/rbac.yaml" ${ONLY:+--only="$ONLY"} ${SEED:+--seed="$SEED"} \
-	${LONG:+--steps=1000 --objects=1000} "$@"
+	--rbac="$root/$rbac" ${ONLY:+--only="$ONLY"} ${SEED:+--seed="$SEED"} \
+	${LONG:+--steps=1000 --objects=1000 --rest=1m} "$@"

@@ -18,23 +18,25 @@ import (
 	"example.com/client-go-workbook/internal/test/testcluster"
 )
 
-// build builds chapter 6's controller, with a patch from the folder broken if it is named.
-func build(t *testing.T, patch string) (program string) {
+// build builds chapter 6's controller, or another program of it, with a patch from the folder broken if it is named.
+func build(t *testing.T, program, patch string) (file string) {
 	t.Helper()
 	root, folder := testcluster.Root(t), t.TempDir()
-	program = filepath.Join(folder, "controller")
-	arguments := []string{"build", "-C", root, "-o", program}
+	file = filepath.Join(folder, "controller")
+	arguments := []string{"build", "-C", root, "-o", file}
 	if patch != "" {
 		arguments = append(arguments, "-overlay", overlay(t, root, folder, patch))
 	}
-	cmd := exec.Command("go", append(arguments, "./06-crd-codegen")...)
+	cmd := exec.Command("go", append(arguments, program)...)
 	// Compiled as the chapters' programs are, so that client-go is compiled once.
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath -buildvcs=false -gcflags=all=-dwarf=false -ldflags=-w")
 	if output, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, output)
 	}
-	return program
+	return file
 }
+
+const chapter6 = "./06-crd-codegen"
 
 var patched = regexp.MustCompile(`(?m)^\+\+\+ b/(.*)$`)
 
@@ -99,7 +101,8 @@ func TestChapter6KeepsItsPromises(t *testing.T) {
 	t.Parallel()
 	report := filepath.Join(t.TempDir(), "report")
 	testcluster.Config(t) // without a cluster, nothing needs to be built
-	code, output := conformance(t, "--controller", build(t, ""), "--sample", "3", "--objects", "20", "--timeout", "2m", "--report", report)
+	code, output := conformance(t, "--controller", build(t, chapter6, ""),
+		"--sample", "3", "--objects", "20", "--timeout", "2m", "--report", report)
 	if code != 0 {
 		t.Errorf("exit code %d:\n%s", code, output)
 	}
@@ -114,6 +117,22 @@ func TestChapter6KeepsItsPromises(t *testing.T) {
 	}
 	if suite.Tests != len(promises) || len(suite.Cases) != len(promises) || suite.Failures+suite.Skipped > 0 {
 		t.Errorf("the report: %+v", suite)
+	}
+}
+
+// TestTwinKeepsItsPromises tries some of the cases on the controller with controller-runtime, with the role that is generated for it.
+// `make conformance CONTROLLER=twin` tries all. Here, CI does it, and CONFORMANCE=all.
+func TestTwinKeepsItsPromises(t *testing.T) {
+	if os.Getenv("CONFORMANCE") != "all" && os.Getenv("CI") == "" {
+		t.Skip("takes a minute: CONFORMANCE=all tries it")
+	}
+	t.Parallel()
+	testcluster.Config(t) // without a cluster, nothing needs to be built
+	code, output := conformance(t, "--controller", build(t, "./06-crd-codegen/controller-runtime", ""),
+		"--rbac", filepath.Join(testcluster.Root(t), "06-crd-codegen/controller-runtime/role.yaml"),
+		"--sample", "2", "--objects", "20", "--timeout", "2m")
+	if kept := regexp.MustCompile(`(?m)^\w+ +kept  `).FindAllString(output, -1); code != 0 || len(kept) != len(promises) {
+		t.Errorf("exit code %d:\n%s", code, output)
 	}
 }
 
@@ -145,7 +164,7 @@ func TestBrokenControllersAreFound(t *testing.T) {
 				sample = "24" // of 78 ways; a third of them shows it
 			}
 			code, output := conformance(t,
-				"--controller", build(t, patch), "--only", promise, "--timeout", "10s", "--sample", sample, "--objects", "60")
+				"--controller", build(t, chapter6, patch), "--only", promise, "--timeout", "10s", "--sample", sample, "--objects", "60")
 			if code != 1 || !strings.Contains(output, "-expected +seen") {
 				t.Errorf("exit code %d, want 1 and a difference:\n%s", code, output)
 			}
@@ -170,6 +189,23 @@ func TestPromisesAreInTheDocs(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("docs/promises.md has other promises (-promises.go +docs/promises.md):\n%s", diff)
+	}
+}
+
+// TestSourcesExist looks for what the reports name.
+func TestSourcesExist(t *testing.T) {
+	for _, p := range promises {
+		file, name, _ := strings.Cut(p.source, ": ")
+		// The folder is a package of a module that this one needs.
+		folder, err := exec.Command("go", "list", "-f", "{{.Dir}}", filepath.Dir(file)).Output()
+		if err != nil {
+			t.Errorf("%s: %s: %v", p.name, file, err)
+			continue
+		}
+		text := read(t, filepath.Join(strings.TrimSpace(string(folder)), filepath.Base(file)))
+		if !regexp.MustCompile(`\b` + name + `\b`).MatchString(text) {
+			t.Errorf("%s: %s has no %s", p.name, file, name)
+		}
 	}
 }
 

@@ -76,6 +76,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		}
 	}
 	printTable(stdout, results)
+	if broken := slices.DeleteFunc(slices.Clone(results), func(r Result) bool { return r.err == nil }); len(broken) > 1 {
+		const advice = "\n%d promises are broken. One mistake can break many: mend %s, and try all again.\n"
+		fmt.Fprintf(stdout, advice, len(broken), broken[0].name)
+	}
 	if o.report != "" {
 		if err := writeReports(o.report, results); err != nil {
 			fmt.Fprintln(stderr, "conformance: writing the reports:", err)
@@ -179,5 +183,5 @@ func (r *Result) try1(ctx context.Context, o options, config *rest.Config, say f
 	if err := w.close(); r.err == nil {
 		r.err = err
 	}
-	say("%s", map[bool]string{true: "kept", false: "BROKEN"}[r.err == nil])
+	say("%s", map[bool]string{true: "kept", false: "BROKEN: the report comes at the end"}[r.err == nil])
 }

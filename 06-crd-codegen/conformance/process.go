@@ -51,6 +51,8 @@ func (w *World) startController(arguments ...string) (*Process, error) {
 	}
 	p.cmd = exec.Command(command[0], command[1:]...)
 	p.cmd.Stdout, p.cmd.Stderr = log, log
+	// client-go finds out after 45 s that a connection is silent. Other clients know nothing of these.
+	p.cmd.Env = append(os.Environ(), "HTTP2_READ_IDLE_TIMEOUT_SECONDS=4", "HTTP2_PING_TIMEOUT_SECONDS=2")
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // signals reach a program that a script has started, too
 	if err := p.cmd.Start(); err != nil {
 		p.proxy.stop()

@@ -13,7 +13,8 @@ import (
 type Promise struct {
 	name     string
 	sentence string
-	read     string // where
+	read     string // where, in this workbook
+	source   string // in Kubernetes' own code, and what to search for
 	try      func(context.Context, *World) error
 }
 
@@ -21,35 +22,36 @@ const readme = "06-crd-codegen/README.md#"
 
 var promises = []Promise{
 	{"life", "The children are as asked for from the first day to the last, and what belongs to others is left alone.",
-		readme + "name-conflict", life},
+		readme + "name-conflict", "k8s.io/apimachinery/pkg/apis/meta/v1/controller_ref.go: IsControlledBy", life},
 	{"status", "Ready is about the current spec, and a failure that stays is told once.",
-		readme + "status-and-conditions", status},
+		readme + "status-and-conditions", "k8s.io/apimachinery/pkg/api/meta/conditions.go: SetStatusCondition", status},
 	{"quiet", "Where nothing differs it writes nothing, and neither does a restart.",
-		readme + "write-only-what-differs", quiet},
+		readme + "write-only-what-differs", "k8s.io/apimachinery/pkg/api/equality/semantic.go: Semantic", quiet},
 	{"drift", "What others change in its fields, or delete of its children, comes back.",
-		readme + "a-change-that-an-apply-cannot-undo", drift},
+		readme + "a-change-that-an-apply-cannot-undo",
+		"k8s.io/client-go/applyconfigurations/apps/v1/deployment.go: ExtractDeployment", drift},
 	{"deletion", "Deleted in whatever way, its children stay or go as its deletionPolicy and the user ask for.",
-		readme + "finalizers-and-owner-references", deletion},
+		readme + "finalizers-and-owner-references", "k8s.io/apimachinery/pkg/apis/meta/v1/types.go: DeletionPropagation", deletion},
 	{"crash", "Killed at any write, before or after it was done, the next start leads to the same end.",
-		"05-controller/README.md#killed", crash},
+		"05-controller/README.md#killed", "k8s.io/client-go/tools/cache/controller.go: processDeltas", crash},
 	{"ambiguity", "Whatever a write is answered, and whether it was done or not, the end is the same.",
-		readme + "one-sync", ambiguity},
+		readme + "one-sync", "k8s.io/apimachinery/pkg/api/errors/errors.go: SuggestsClientDelay", ambiguity},
 	{"past", "What it reads can be old: it deletes, changes and creates nothing by what is not true any more.",
-		readme + "one-sync", past},
+		readme + "one-sync", "k8s.io/client-go/tools/cache/reflector.go: relistResourceVersion", past},
 	{"gaps", "A watch can be late, break, and miss what was: in the end, all is as desired.",
-		"02-informer/README.md#no-route-to-the-server", gaps},
+		"02-informer/README.md#no-route-to-the-server", "k8s.io/client-go/tools/cache/the_real_fifo.go: DeletedFinalStateUnknown", gaps},
 	{"transitions", "After any changes of the spec, and of the children, all is as for a new object with this spec.",
-		readme + "a-change-that-an-apply-cannot-undo", transitions},
+		readme + "a-change-that-an-apply-cannot-undo", "sigs.k8s.io/structured-merge-diff/v6/merge/update.go: Apply", transitions},
 	{"stability", "From whatever state it finds, it reaches the desired one, and stays there.",
-		readme + "write-only-what-differs", stability},
+		readme + "write-only-what-differs", "k8s.io/client-go/util/workqueue/queue.go: Typed", stability},
 	{"load", "Of many objects, each costs no more than one alone, and they leave nothing behind in its memory.",
-		readme + "what-it-costs", load},
+		readme + "what-it-costs", "k8s.io/client-go/rest/config.go: QPS", load},
 	{"permissions", "It asks for nothing that its role lacks, and says which permission it misses.",
-		readme + "least-permissions", permissions},
+		readme + "least-permissions", "k8s.io/apimachinery/pkg/api/errors/errors.go: IsForbidden", permissions},
 	{"end", "At SIGTERM it ends within 30 s with exit code 0, and the next start does the rest.",
-		"04-workqueue/README.md#stop-it-in-the-middle", end},
+		"04-workqueue/README.md#stop-it-in-the-middle", "k8s.io/client-go/util/workqueue/queue.go: ShutDown", end},
 	{"leaders", "Of two processes only one writes, also when the leader is killed or paused.",
-		"05-controller/README.md#the-leader-is-paused", leaders},
+		"05-controller/README.md#the-leader-is-paused", "k8s.io/client-go/tools/leaderelection/leaderelection.go: RenewDeadline", leaders},
 }
 
 // Failure is a promise that was not kept.

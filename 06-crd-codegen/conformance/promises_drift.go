@@ -51,7 +51,7 @@ func drift(ctx context.Context, w *World) error {
 			}
 			changed++
 			if err := w.untilBack(ctx, objects, &child, d); err != nil {
-				return during(did, err)
+				return about(d.Name, during("created a DatabaseManager with a volume, and without a version; "+did, err))
 			}
 		}
 		w.say("%s %s: %d of %d fields have another valid value, and came back", child.GetKind(), child.GetName(), changed, len(fields))
@@ -62,7 +62,7 @@ func drift(ctx context.Context, w *World) error {
 			return err
 		}
 		if err := w.untilBack(ctx, objects, &child, d); err != nil {
-			return during("deleted "+child.GetKind()+" "+child.GetName(), err)
+			return about(d.Name, during("deleted "+child.GetKind()+" "+child.GetName(), err))
 		}
 	}
 	_, _, err = w.untilReady(ctx, "drift", "")

@@ -4,20 +4,19 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // ends are the states after a creation and after a change, without a fault.
 type ends struct {
 	created, changed string
-	writes           int // until then
+	writes           int // until it is deleted
 }
 
-// createAndChange creates a DatabaseManager, and changes it when it is Ready. Both have to end in the wanted states. Just before
-// each of the two, it calls meanwhile.
-func (w *World) createAndChange(ctx context.Context, name string, want ends, meanwhile ...func()) (seen ends, err error) {
+// live takes a DatabaseManager through its life: created, changed, deleted. Both first ends have to be the wanted ones. Just before
+// each of the first two, it calls meanwhile. The change is to Retain: what was there before the deletion has to be there after it.
+func (w *World) live(ctx context.Context, name string, want ends, meanwhile ...func()) (seen ends, err error) {
 	start := time.Now()
 	call(meanwhile)
 	if _, err := w.create(ctx, name); err != nil {
@@ -33,21 +32,35 @@ func (w *World) createAndChange(ctx context.Context, name string, want ends, mea
 	}
 	seen.created = state
 	call(meanwhile)
-	if err := w.patch(ctx, name, `{"spec": {"version": "8.4.5"}}`); err != nil {
+	if err := w.patch(ctx, name, `{"spec": {"version": "8.4.5", "deletionPolicy": "Retain"}}`); err != nil {
 		return seen, err
 	}
+	did := "created " + name + ", changed its version, and its deletionPolicy to Retain"
 	if d, seen.changed, err = w.untilReady(ctx, name, want.changed); err != nil {
-		return seen, during("created "+name+", changed its version", err)
+		return seen, during(did, err)
+	}
+	same := func(did string) error {
+		after, err := w.identities(ctx, d)
+		if err != nil {
+			return err
+		}
+		return failed(did+"; compared its children before and after that", before, after)
+	}
+	if err := same(did); err != nil {
+		return seen, err
+	}
+	if err := w.delete(ctx, name); err != nil {
+		return seen, err
+	}
+	did += "; deleted it"
+	if err := w.untilGone(ctx, name); err != nil {
+		return seen, during(did, err)
 	}
 	seen.writes = len(w.tap.writes(name, start))
-	after, err := w.identities(ctx, d)
-	if err == nil {
-		err = w.databases.Delete(ctx, name, metav1.DeleteOptions{}) // so that the lists of children stay short
-	}
-	if err != nil {
+	if err := same(did); err != nil {
 		return seen, err
 	}
-	return seen, failed("created "+name+", changed its version, compared its children before and after the change", before, after)
+	return seen, w.deleteChildren(ctx, name, "") // so that the lists of children stay short
 }
 
 func call(functions []func()) {
@@ -61,17 +74,20 @@ func (w *World) withoutFaults(ctx context.Context) (ends, error) {
 	if _, err := w.startController(); err != nil {
 		return ends{}, err
 	}
-	want, err := w.createAndChange(ctx, "unbroken", ends{})
+	want, err := w.live(ctx, "unbroken", ends{})
 	if err == nil && want.writes == 0 {
-		err = failed("created and changed a DatabaseManager", "writes by way of the kubeconfig that the controller gets", "none")
+		err = failed("created, changed and deleted a DatabaseManager", "writes by way of the kubeconfig that the controller gets", "none")
 	}
-	w.say("created and changed without a fault: %d writes", want.writes)
+	w.say("created, changed and deleted without a fault: %d writes", want.writes)
 	return want, err
 }
 
 // with says in a failure which fault there was.
 func (w *World) with(f *Fault, err error) error {
 	did := fmt.Sprintf("let write %d about %s be %s", f.Nth, f.Name, f.what())
+	if f.Nth == 0 {
+		did = fmt.Sprintf("let 30 %% of the writes about %s be %s", f.Name, f.what())
+	}
 	if hit := w.tap.hit(f); hit != nil {
 		did += fmt.Sprintf(" (%s %s %s)", hit.Verb, hit.Resource, hit.Name)
 	}
@@ -95,7 +111,7 @@ func crash(ctx context.Context, w *World) error {
 	for i, f := range choose(w, cases) {
 		f.Name = fmt.Sprintf("crash%02d", i)
 		remove := w.tap.add(f)
-		_, err := w.createAndChange(ctx, f.Name, want)
+		_, err := w.live(ctx, f.Name, want)
 		remove()
 		if err != nil {
 			return w.with(f, err)
@@ -122,12 +138,15 @@ func ambiguity(ctx context.Context, w *World) error {
 			cases = append(cases, &Fault{Nth: nth, Code: code}, &Fault{Nth: nth, Code: code, Done: true})
 		}
 	}
+	for _, f := range slices.Clone(cases[:min(len(cases), 10)]) { // and of each kind one that breaks 30 % of all writes
+		cases = append(cases, &Fault{Code: f.Code, Done: f.Done, Chance: func() bool { return w.random.IntN(10) < 3 }})
+	}
 	cases = choose(w, cases)
 	w.say("%d cases: 500, 504, 409, 429 or a closed connection, with the write done or not", len(cases))
 	return each(ctx, cases, func(ctx context.Context, i int, f *Fault) error {
 		f.Name = fmt.Sprintf("answer%02d", i)
 		defer w.tap.add(f)()
-		_, err := w.createAndChange(ctx, f.Name, want)
+		_, err := w.live(ctx, f.Name, want)
 		if err != nil {
 			return w.with(f, err)
 		}

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 )
@@ -126,10 +127,25 @@ func life(ctx context.Context, w *World) error {
 	if err := check("scaled it to 2", 2, ""); err != nil {
 		return err
 	}
+	deployments := w.client.AppsV1().Deployments(w.namespace)
+	foreign := []byte(`{"metadata": {"annotations": {"example.com/team": "shop"}}, "spec": {"minReadySeconds": 1}}`)
+	options := metav1.PatchOptions{FieldManager: manager + "-other"}
+	if _, err := deployments.Patch(ctx, "life-db", types.MergePatchType, foreign, options); err != nil {
+		return err
+	}
 	if err := w.patch(ctx, "life", `{"spec": {"version": "8.4.5"}}`); err != nil {
 		return err
 	}
 	if err := check("changed its version", 2, "mysql:8.4.5"); err != nil {
+		return err
+	}
+	deployment, err := deployments.Get(ctx, "life-db", metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	now := fmt.Sprintf("team %s, %d s", deployment.Annotations["example.com/team"], deployment.Spec.MinReadySeconds)
+	const did = "another manager set an annotation and minReadySeconds of its Deployment; changed its version; read them"
+	if err := failed(did, "team shop, 1 s", now); err != nil {
 		return err
 	}
 	if err := w.conflicts(ctx, d, strangers); err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -87,23 +88,29 @@ func (w *World) deleteAll(ctx context.Context, name string) error {
 // past starts a controller that sees an earlier state of some resources, as from an API server that is behind: lists are answered as
 // of then, and watches bring nothing. Writes, and reads of one object, reach the server of today. Later, the controller sees it all.
 func past(ctx context.Context, w *World) error {
-	views := [][]string{watched()}
+	views := []view{{of: "all resources", resources: watched()}}
 	for _, resource := range watched() {
 		if resource != "pods" { // they are about the status only
-			views = append(views, []string{resource})
+			views = append(views, view{of: resource, resources: []string{resource}})
 		}
 	}
-	for i, view := range choose(w, views) {
-		name := strings.Join(view, ", ")
-		if len(view) > 1 {
-			name = "all resources"
-		}
-		w.say("a controller that sees the past of %s", name)
-		if err := w.seePast(ctx, i, view); err != nil {
-			return during("started a controller that sees the past of "+name, err)
+	if w.claimed("leaders") {
+		views = append(views, view{"all resources, and leads when the leader before is killed", watched(), true})
+	}
+	for i, v := range choose(w, views) {
+		w.say("a controller that sees the past of %s", v.of)
+		if err := w.seePast(ctx, i, v); err != nil {
+			return during("started a controller that sees the past of "+v.of, err)
 		}
 	}
 	return nil
+}
+
+// view is what a controller sees the past of.
+type view struct {
+	of        string
+	resources []string
+	nextLeads bool // it has waited beside a leader, and its watches hang since then
 }
 
 // witness is what has been true before a controller sees the past.
@@ -114,12 +121,13 @@ type witness struct {
 }
 
 // seePast takes a DatabaseManager through each history, and then starts the controller that sees the past.
-func (w *World) seePast(ctx context.Context, view int, resources []string) error {
+func (w *World) seePast(ctx context.Context, number int, v view) error {
 	witnesses := []*witness{}
 	for i, h := range histories {
-		witnesses = append(witnesses, &witness{history: h, name: fmt.Sprintf("past%d%d", view, i)})
+		witnesses = append(witnesses, &witness{history: h, name: fmt.Sprintf("past%d%d", number, i)})
 	}
-	p, err := w.startController()
+	flags := map[bool][]string{true: w.leaderFlags}[v.nextLeads]
+	p, err := w.startController(flags...)
 	if err != nil {
 		return err
 	}
@@ -143,6 +151,13 @@ func (w *World) seePast(ctx context.Context, view int, resources []string) error
 	if err != nil {
 		return err
 	}
+	var late *Process
+	if v.nextLeads {
+		w.gates = newGates() // those of the leader stay open
+		if late, err = w.startInPast(beginning.ResourceVersion, v.resources, flags); err != nil {
+			return err
+		}
+	}
 	err = each(ctx, witnesses, func(ctx context.Context, _ int, x *witness) error {
 		err := x.then(w, ctx, x.name)
 		if err != nil || x.end == gone && x.later == nil {
@@ -156,19 +171,26 @@ func (w *World) seePast(ctx context.Context, view int, resources []string) error
 	if err != nil {
 		return err
 	}
+	lease := &coordinationv1.Lease{}
+	if v.nextLeads {
+		if lease, err = w.lease(ctx); err != nil {
+			return err
+		}
+	}
 	p.kill()
 	<-p.stopped
-
-	for _, resource := range resources {
-		w.gates[resource].CloseAt(beginning.ResourceVersion)
+	if v.nextLeads {
+		err = w.untilNextLeads(ctx, lease)
+	} else {
+		late, err = w.startInPast(beginning.ResourceVersion, v.resources, flags)
 	}
 	present := func() {
-		for _, resource := range resources {
-			w.gates[resource].Open()
+		for _, gate := range w.gates {
+			gate.Open()
 		}
 	}
 	defer present()
-	if p, err = w.startController(); err != nil {
+	if err != nil {
 		return err
 	}
 	if err := pause(ctx, 2*time.Second); err != nil { // its time to do harm
@@ -204,8 +226,8 @@ func (w *World) seePast(ctx context.Context, view int, resources []string) error
 	if err := w.allUnchanged(ctx, witnesses, "; then let it see the present"); err != nil {
 		return err
 	}
-	p.kill()
-	<-p.stopped
+	late.kill()
+	<-late.stopped
 	for _, x := range witnesses {
 		if x.end == alive {
 			if err := w.delete(ctx, x.name); err != nil {
@@ -214,6 +236,28 @@ func (w *World) seePast(ctx context.Context, view int, resources []string) error
 		}
 	}
 	return nil
+}
+
+// startInPast starts a controller that sees resources as they were, until their gates are opened.
+func (w *World) startInPast(resourceVersion string, resources, flags []string) (*Process, error) {
+	for _, resource := range resources {
+		w.gates[resource].CloseAt(resourceVersion)
+	}
+	return w.startController(flags...)
+}
+
+// untilNextLeads waits until a Lease has another holder than before.
+func (w *World) untilNextLeads(ctx context.Context, before *coordinationv1.Lease) error {
+	return w.await(ctx, "the next leader", func(ctx context.Context) (string, error) {
+		now, err := w.lease(ctx)
+		if err != nil {
+			return "", err
+		}
+		if holder := *now.Spec.HolderIdentity; holder == "" || holder == *before.Spec.HolderIdentity {
+			return fmt.Sprintf("+ the Lease is held by %q", holder), nil
+		}
+		return "", nil
+	})
 }
 
 // allUnchanged compares what must not have changed.
@@ -261,27 +305,41 @@ func (w *World) lives(ctx context.Context, d *dbv1alpha1.DatabaseManager) (strin
 	return strings.Join(lines, "\n"), err
 }
 
-// gap is what becomes of the watch of one resource.
+// gap is what becomes of the watch of one resource, or of all.
 type gap struct {
-	resource, did string
-	meanwhile     func(*netfault.Gate) // just before each change; nil: an object is deleted while the watch is broken
+	of        string
+	resources []string
+	did       string
+	meanwhile func(*Process, *netfault.Gate) // just before each change; nil: an object is deleted while the watch is broken
 }
+
+// late is how long a watch shows nothing: long against what the others take.
+const late = 250 * time.Millisecond
 
 // In gapKinds, a watch breaks, and the server does not know the resourceVersion any more: the controller sees no event of the meantime.
 var gapKinds = []gap{
-	{did: "late", meanwhile: func(gate *netfault.Gate) {
+	{did: "late", meanwhile: func(_ *Process, gate *netfault.Gate) {
 		gate.Close()
-		time.AfterFunc(500*time.Millisecond, gate.Open)
+		time.AfterFunc(late, gate.Open)
 	}},
-	{did: "broken, and its version expired", meanwhile: (*netfault.Gate).Expire},
-	{did: "late, then broken, and its version expired", meanwhile: func(gate *netfault.Gate) {
+	{did: "broken, and its version expired", meanwhile: func(_ *Process, gate *netfault.Gate) { gate.Expire() }},
+	{did: "late, then broken, and its version expired", meanwhile: func(_ *Process, gate *netfault.Gate) {
 		gate.Close()
-		time.AfterFunc(500*time.Millisecond, func() {
+		time.AfterFunc(late, func() {
 			gate.Expire()
 			gate.Open()
 		})
 	}},
 	{did: "broken while one is deleted"},
+}
+
+// In connectionKinds, it is about all watches.
+var connectionKinds = []gap{
+	{did: "without bookmarks, and their versions expired", meanwhile: func(p *Process, gate *netfault.Gate) {
+		p.proxy.noBookmarks.Store(true)
+		gate.Expire()
+	}},
+	{did: "silent: the connection is open, and brings nothing", meanwhile: func(p *Process, _ *netfault.Gate) { p.proxy.silence() }},
 }
 
 // gaps holds, or breaks, the controller's watches one by one, while users change what they show.
@@ -292,29 +350,39 @@ func gaps(ctx context.Context, w *World) error {
 	}
 	cases := []gap{}
 	for _, resource := range watched() {
-		for _, g := range gapKinds {
-			if g.meanwhile != nil || resource != "pods" { // there are none
-				cases = append(cases, gap{resource, g.did, g.meanwhile})
-			}
+		if resource == "pods" { // there are none, so that a gap has nothing to hide
+			continue
 		}
+		for _, g := range gapKinds {
+			cases = append(cases, gap{"the watch of " + resource, []string{resource}, g.did, g.meanwhile})
+		}
+	}
+	for _, g := range connectionKinds {
+		cases = append(cases, gap{"all watches", watched(), g.did, g.meanwhile})
 	}
 	for i, g := range choose(w, cases) {
 		// A controller waits longer after each error. A new one begins with the shortest time.
 		last := w.processes[len(w.processes)-1]
 		last.kill()
 		<-last.stopped
-		if _, err := w.startController(); err != nil {
+		p, err := w.startController()
+		if err != nil {
 			return err
 		}
-		w.say("the watch of %s is %s", g.resource, g.did)
+		did := fmt.Sprintf("let %s be %s", g.of, g.did)
+		w.say("%s", did)
 		name := fmt.Sprintf("gap%02d", i)
 		if g.meanwhile == nil {
-			err = w.missDeletion(ctx, name, g.resource, want)
+			err = w.missDeletion(ctx, name, g.resources[0], want)
 		} else {
-			_, err = w.createAndChange(ctx, name, want, func() { g.meanwhile(w.gates[g.resource]) })
+			_, err = w.live(ctx, name, want, func() {
+				for _, resource := range g.resources {
+					g.meanwhile(p, w.gates[resource])
+				}
+			})
 		}
 		if err != nil {
-			return about(name, during("let the watch of "+g.resource+" be "+g.did, err))
+			return about(name, during(did, err))
 		}
 	}
 	return nil

@@ -7,6 +7,11 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 )
 
 const drain = 30 * time.Second // after SIGTERM, Kubernetes waits for so long, and then sends SIGKILL
@@ -63,8 +68,8 @@ func end(ctx context.Context, w *World) error {
 	return failed("sent SIGTERM to a controller at rest, read the exit code", 0, code)
 }
 
-// leaders has two processes with an election, and always something to write. It kills the leader, pauses the next one, and cuts the
-// connection of the next one.
+// leaders has two processes with an election, and always something to write. It kills the leader, pauses the next one, keeps the
+// next one from renewing its Lease, and changes the Lease by hand.
 func leaders(ctx context.Context, w *World) error {
 	const count = 10
 	names := []string{}
@@ -91,7 +96,9 @@ func leaders(ctx context.Context, w *World) error {
 	if err != nil {
 		return err
 	}
-	if err := w.untilWrites(ctx, first, "started a controller with "+strings.Join(w.leaderFlags, " ")); err != nil {
+	started := fmt.Sprintf("started a controller with %q; its ServiceAccount may have a Lease in the namespace %s only: "+
+		"--leader-flags is what it takes for that", strings.Join(w.leaderFlags, " "), w.namespace)
+	if err := w.untilWrites(ctx, first, started); err != nil {
 		return err
 	}
 	second, err := w.startController(w.leaderFlags...)
@@ -132,19 +139,98 @@ func leaders(ctx context.Context, w *World) error {
 	if err != nil {
 		return err
 	}
-	w.say("the connection of the next leader is cut")
-	mend := w.tap.add(&Fault{Who: third.who, Verb: anyVerb})
+	w.say("the requests of the next leader for its Lease fail, and no others")
+	mend := w.tap.add(&Fault{Who: third.who, Verb: anyVerb, Resource: "leases"})
 	defer mend()
-	if err := w.untilWrites(ctx, fourth, "closed each connection of the next leader"); err != nil {
-		return err
-	}
 	third.isAsked.Store(true)
-	w.say("it has a connection again, while another one leads")
-	mend()
-	if err := pause(ctx, 5*time.Second); err != nil {
+	const did = "closed each connection of the next leader that is about its Lease, and no others"
+	if err := w.untilWrites(ctx, fourth, did); err != nil {
 		return err
 	}
-	return w.oneAfterTheOther("mended the connection of the leader before, while another one leads")
+	if err := w.oneAfterTheOther(did); err != nil {
+		return err
+	}
+	mend()
+	if err := pause(ctx, 3*time.Second); err != nil {
+		return err
+	}
+	if err := w.oneAfterTheOther(did + "; let them through again, while another one leads"); err != nil {
+		return err
+	}
+	return w.changeLease(ctx)
+}
+
+// changeLease deletes the Lease, and then writes another one's name into it, while three processes run. A leader notices that at its next
+// renewal: after the time that a Lease lasts, only one writes.
+func (w *World) changeLease(ctx context.Context) error {
+	for range 2 { // beside the leader: whoever has lost the Lease may end
+		if _, err := w.startController(w.leaderFlags...); err != nil {
+			return err
+		}
+	}
+	lease, err := w.lease(ctx)
+	if err != nil {
+		return err
+	}
+	leases := w.client.CoordinationV1().Leases(w.namespace)
+	lasts := time.Duration(*lease.Spec.LeaseDurationSeconds) * time.Second
+	w.say("the Lease is deleted, which lasts %s", lasts)
+	if err := leases.Delete(ctx, lease.Name, metav1.DeleteOptions{}); err != nil {
+		return err
+	}
+	if err := w.onlyOne(ctx, "deleted the Lease while three processes ran", lasts); err != nil {
+		return err
+	}
+	w.say("the Lease is given to another one, which does not renew it")
+	patch := fmt.Sprintf(`{"spec": {"holderIdentity": "conformance", "renewTime": %q}}`, time.Now().UTC().Format(metav1.RFC3339Micro))
+	if _, err := leases.Patch(ctx, lease.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+		return err
+	}
+	return w.onlyOne(ctx, "gave the Lease to another one, which does not renew it", lasts)
+}
+
+// lease returns the Lease of the election, of which there is one.
+func (w *World) lease(ctx context.Context) (*coordinationv1.Lease, error) {
+	list, err := w.client.CoordinationV1().Leases(w.namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	if len(list.Items) != 1 || list.Items[0].Spec.LeaseDurationSeconds == nil || list.Items[0].Spec.HolderIdentity == nil {
+		return nil, failed("looked for the Lease of the election", "1 in the controller's namespace, with its holder and duration",
+			fmt.Sprint(len(list.Items)))
+	}
+	return &list.Items[0], nil
+}
+
+// onlyOne waits for as long as a Lease lasts, and then until there are writes for 3 s, which have to be those of one process.
+func (w *World) onlyOne(ctx context.Context, did string, lasts time.Duration) error {
+	for _, p := range w.processes {
+		p.isAsked.Store(true) // it may end when it has lost the Lease
+	}
+	if err := pause(ctx, lasts); err != nil {
+		return err
+	}
+	since := time.Now()
+	writes := func() []Request {
+		return w.tap.all(func(r Request) bool { return r.isWrite() && r.Broken == "" && r.At.After(since) })
+	}
+	err := w.await(ctx, "a leader", func(context.Context) (string, error) {
+		if len(writes()) == 0 {
+			return "- a write\n+ none", nil
+		}
+		return "", nil
+	})
+	if err == nil {
+		err = pause(ctx, 3*time.Second)
+	}
+	if err != nil {
+		return during(did, err)
+	}
+	writers := sets.New[string]()
+	for _, r := range writes() {
+		writers.Insert(r.Who)
+	}
+	return failed(did+fmt.Sprintf("; counted the processes that write, %s later", lasts), 1, writers.Len())
 }
 
 // untilWrites waits until a process writes: it leads. That can take as long as a Lease lasts, and longer.

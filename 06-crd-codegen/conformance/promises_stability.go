@@ -46,7 +46,7 @@ func stability(ctx context.Context, w *World) error {
 		p.kill()
 		<-p.stopped
 		done := map[string]string{}
-		held := []unstructured.Unstructured{} // by the suite's finalizer
+		undo := []func() error{}
 		for _, name := range names {
 			d, err := w.databases.Get(ctx, name, metav1.GetOptions{})
 			if err != nil {
@@ -59,25 +59,27 @@ func stability(ctx context.Context, w *World) error {
 			did := []string{}
 			for _, child := range children {
 				damage := damages[w.random.IntN(len(damages))]
-				if err := damage.do(w, ctx, d, &child); err != nil {
-					return fmt.Errorf("%s: %w", damage.did, err)
+				if damage.do != nil {
+					if err := damage.do(w, ctx, d, &child); err != nil {
+						return fmt.Errorf("%s: %w", damage.did, err)
+					}
 				}
-				if damage.holds {
-					held = append(held, child)
+				if damage.undo != nil {
+					undo = append(undo, func() error { return damage.undo(w, ctx, d, &child) })
 				}
 				did = append(did, fmt.Sprintf("%s: %s", child.GetKind(), damage.did))
 			}
 			done[name] = strings.Join(did, "; ")
 		}
-		w.say("round %d: started with %d damaged children, %d of them half deleted", round, 4*len(names), len(held))
+		w.say("round %d: started with %d damaged children, %d of them half deleted or doubled", round, 4*len(names), len(undo))
 		if p, err = w.startController(); err != nil {
 			return err
 		}
 		if err := pause(ctx, time.Second); err != nil {
 			return err
 		}
-		for _, child := range held {
-			if err := w.patchChild(ctx, &child, `{"metadata": {"finalizers": null}}`); err != nil {
+		for _, undo := range undo {
+			if err := undo(); err != nil {
 				return err
 			}
 		}
@@ -101,22 +103,21 @@ func stability(ctx context.Context, w *World) error {
 
 // damage is what may have happened to a child.
 type damage struct {
-	did   string
-	do    func(w *World, ctx context.Context, d *dbv1alpha1.DatabaseManager, child *unstructured.Unstructured) error
-	holds bool // the object stays, being deleted, until its finalizer is removed
+	did  string
+	do   damaging // may be nil
+	undo damaging // what the one who did it does later; may be nil
 }
+
+type damaging func(w *World, ctx context.Context, d *dbv1alpha1.DatabaseManager, child *unstructured.Unstructured) error
 
 var damages = []damage{
-	{"nothing", (*World).leaveAlone, false},
-	{"deleted", (*World).deleteChild, false},
-	{"half deleted, with a finalizer of somebody else", (*World).halfDelete, true},
-	{"a field changed", (*World).changeAny, false},
-	{"no owner", (*World).removeOwners, false},
-	{"the labels changed", (*World).changeLabels, false},
-}
-
-func (w *World) leaveAlone(context.Context, *dbv1alpha1.DatabaseManager, *unstructured.Unstructured) error {
-	return nil
+	{"nothing", nil, nil},
+	{"deleted", (*World).deleteChild, nil},
+	{"half deleted, with a finalizer of somebody else", (*World).halfDelete, (*World).removeFinalizers},
+	{"a field changed", (*World).changeAny, nil},
+	{"no owner", (*World).removeOwners, nil},
+	{"the labels changed", (*World).changeLabels, nil},
+	{"doubled, with the same labels and owner", (*World).double, (*World).deleteDouble},
 }
 
 func (w *World) deleteChild(ctx context.Context, _ *dbv1alpha1.DatabaseManager, child *unstructured.Unstructured) error {
@@ -130,6 +131,31 @@ func (w *World) halfDelete(ctx context.Context, d *dbv1alpha1.DatabaseManager, c
 	}
 	return w.deleteChild(ctx, d, child)
 }
+
+func (w *World) removeFinalizers(ctx context.Context, _ *dbv1alpha1.DatabaseManager, child *unstructured.Unstructured) error {
+	return w.patchChild(ctx, child, `{"metadata": {"finalizers": null}}`)
+}
+
+// double creates a copy of a child under another name. What a controller does with it is its own decision, but all else has to stay right.
+func (w *World) double(ctx context.Context, _ *dbv1alpha1.DatabaseManager, child *unstructured.Unstructured) error {
+	copied := child.DeepCopy()
+	copied.SetName(doubleName(child))
+	for _, set := range [][]string{
+		{"status"}, {"spec", "clusterIP"}, {"spec", "clusterIPs"}, {"spec", "volumeName"},
+		{"metadata", "uid"}, {"metadata", "resourceVersion"}, {"metadata", "managedFields"},
+	} {
+		unstructured.RemoveNestedField(copied.Object, set...)
+	}
+	_, err := w.objectsOf(child).Create(ctx, copied, metav1.CreateOptions{FieldManager: manager + "-other"})
+	return err
+}
+
+func (w *World) deleteDouble(ctx context.Context, _ *dbv1alpha1.DatabaseManager, child *unstructured.Unstructured) error {
+	options := metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}
+	return unlessGone(w.objectsOf(child).Delete(ctx, doubleName(child), options))
+}
+
+func doubleName(child *unstructured.Unstructured) string { return child.GetName() + "-double" }
 
 func (w *World) changeAny(ctx context.Context, d *dbv1alpha1.DatabaseManager, child *unstructured.Unstructured) error {
 	fields := ownedFields(child)

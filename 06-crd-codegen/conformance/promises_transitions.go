@@ -199,10 +199,10 @@ func (x *walk) take(ctx context.Context, name string, s step) (accepted bool, er
 		return true, err
 	}
 	const what = " to have the children of a new DatabaseManager with its spec"
-	return true, x.await(ctx, name+what, func(ctx context.Context) (string, error) {
+	return true, about(name, x.await(ctx, name+what, func(ctx context.Context) (string, error) {
 		now, err := x.stateOfChildren(ctx, name)
 		return diffOf(want, now), err
-	})
+	}))
 }
 
 // patchKind patches the child of a kind.

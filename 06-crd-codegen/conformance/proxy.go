@@ -2,16 +2,19 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"strings"
+	"sync/atomic"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,6 +37,9 @@ type Proxy struct {
 	kill      func()
 	reverse   *httputil.ReverseProxy
 	server    *httptest.Server
+
+	connections netfault.Cutter // of the controller
+	noBookmarks atomic.Bool     // the server does not get to know that the controller wants bookmarks
 }
 
 // start starts the proxy in front of the server of config, behind gates. Its address is in p.server.
@@ -59,10 +65,30 @@ func (p *Proxy) start(config *rest.Config, gates map[string]*netfault.Gate) erro
 		ErrorLog:      quiet,
 	}
 	p.server = httptest.NewUnstartedServer(p)
+	accept := p.server.Listener.Accept
+	p.connections.Silent, p.connections.Dialer = true, func(context.Context, string, string) (net.Conn, error) { return accept() }
+	p.server.Listener = &listener{p.server.Listener, &p.connections}
 	p.server.EnableHTTP2 = true
 	p.server.Config.ErrorLog = quiet
 	p.server.StartTLS()
 	return nil
+}
+
+// silence lets all connections be silent, as after a NAT has forgotten them. New ones work.
+func (p *Proxy) silence() {
+	p.connections.Cut()
+	p.connections.Restore()
+}
+
+// listener hands out connections that can be silenced.
+type listener struct {
+	net.Listener
+	cutter *netfault.Cutter
+}
+
+// Accept waits for the next connection.
+func (l *listener) Accept() (net.Conn, error) {
+	return l.cutter.Dial(context.Background(), l.Addr().Network(), "")
 }
 
 // certificate returns the one that a client has to trust.
@@ -79,6 +105,14 @@ func (p *Proxy) stop() {
 // ServeHTTP handles one request of the controller.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	request := p.read(r)
+	if query := r.URL.Query(); p.noBookmarks.Load() {
+		if query.Has("sendInitialEvents") { // they end with a bookmark: such a server has no streaming lists
+			w.WriteHeader(http.StatusUnprocessableEntity)
+			return
+		}
+		query.Del("allowWatchBookmarks")
+		r.URL.RawQuery = query.Encode()
+	}
 	fault := p.tap.begin(request)
 	answer := &answer{ResponseWriter: w}
 	defer func() { p.tap.end(request, answer.code) }()

@@ -66,7 +66,7 @@ func (r Result) print(out io.Writer) {
 		}
 		fmt.Fprintf(out, "    %8.3fs %s %-6s %s %s %s\n", w.At.Sub(writes[0].At).Seconds(), w.Who, w.Verb, w.Resource, w.Name, code)
 	}
-	fmt.Fprintf(out, "  its last lines:\n%s\n  read:  %s\n  alone: %s\n", indent(r.log), r.read, r.alone)
+	fmt.Fprintf(out, "  its last lines:\n%s\n  read:   %s\n  source: %s\n  alone:  %s\n", indent(r.log), r.read, r.source, r.alone)
 }
 
 func indent(text string) string {

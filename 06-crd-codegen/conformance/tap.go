@@ -37,14 +37,15 @@ func (r Request) about(name string) bool {
 
 // Fault breaks a write on its way, or another request if it names a verb.
 type Fault struct {
-	Who      string // the process; empty for all
-	Name     string // of the objects that it is about: see Request.about
-	Verb     string // empty for all that write; anyVerb
-	Resource string // empty for all
-	Nth      int    // 1 breaks the first of these requests, 0 breaks each
-	Done     bool   // the server gets the write; the controller does not get the server's answer
-	Code     int    // what the controller gets instead; 0: the connection is closed
-	Kill     bool   // the controller is killed, and gets nothing
+	Who      string      // the process; empty for all
+	Name     string      // of the objects that it is about: see Request.about
+	Verb     string      // empty for all that write; anyVerb
+	Resource string      // empty for all
+	Nth      int         // 1 breaks the first of these requests, 0 breaks each
+	Chance   func() bool // for each of them; nil: always
+	Done     bool        // the server gets the write; the controller does not get the server's answer
+	Code     int         // what the controller gets instead; 0: the connection is closed
+	Kill     bool        // the controller is killed, and gets nothing
 
 	seen int
 	hit  *Request
@@ -93,7 +94,7 @@ func (t *Tap) begin(r *Request) *Fault {
 			continue
 		}
 		f.seen++
-		if f.Nth == 0 || f.Nth == f.seen {
+		if (f.Nth == 0 || f.Nth == f.seen) && (f.Chance == nil || f.Chance()) {
 			f.hit, r.Broken = r, f.what()
 			return f
 		}

@@ -45,17 +45,14 @@ type World struct {
 	folder    string              // for kubeconfigs and logs
 	processes []*Process
 	restarts  bool                      // a controller that has ended is started again, as Kubernetes does it
-	gates     map[string]*netfault.Gate // by resource: where all its controllers' watches pass
+	gates     map[string]*netfault.Gate // by resource: where the watches of controllers pass that are started from now on
 }
 
 // newWorld makes a world. Its close has to be called in any case.
 func newWorld(ctx context.Context, o options, config *rest.Config, say func(string, ...any)) (*World, error) {
 	w := &World{
 		options: o, config: config, say: say, resources: map[string]bool{}, random: rand.New(rand.NewPCG(o.seed, 0)),
-		gates: map[string]*netfault.Gate{},
-	}
-	for _, resource := range watched() {
-		w.gates[resource] = netfault.NewGate(resource)
+		gates: newGates(),
 	}
 	databases, err := versioned.NewForConfig(config)
 	if err != nil {
@@ -77,6 +74,15 @@ func newWorld(ctx context.Context, o options, config *rest.Config, say func(stri
 	w.namespace = namespace.Name
 	w.databases = databases.CoolopsV1alpha1().DatabaseManagers(w.namespace)
 	return w, w.createIdentity(ctx)
+}
+
+// newGates returns open gates, by resource.
+func newGates() map[string]*netfault.Gate {
+	gates := map[string]*netfault.Gate{}
+	for _, resource := range watched() {
+		gates[resource] = netfault.NewGate(resource)
+	}
+	return gates
 }
 
 // createIdentity creates a ServiceAccount for the controller. In the namespace it has the permissions of the manifest, and no others.

@@ -1,0 +1,320 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
+)
+
+// status lets the server refuse all writes of a Deployment, and then tries what else a user can find out by the status only.
+func status(ctx context.Context, w *World) error {
+	const name = "status"
+	if _, err := w.startController(); err != nil {
+		return err
+	}
+	if _, err := w.create(ctx, name, withPod); err != nil {
+		return err
+	}
+	if _, _, err := w.untilReady(ctx, name, ""); err != nil {
+		return err
+	}
+	if err := w.untilQuiet(ctx); err != nil {
+		return err
+	}
+	w.say("each write of the Deployment is answered 500")
+	heal := w.tap.add(&Fault{Name: name, Resource: "deployments", Code: http.StatusInternalServerError})
+	defer heal()
+	if err := w.patch(ctx, name, `{"spec": {"version": "8.4.5"}}`); err != nil {
+		return err
+	}
+	const did = "changed the version, with each write of the Deployment answered 500"
+	err := w.awaitStatus(ctx, name, w.timeout, func(now string) (string, error) {
+		if now == "Ready=True" {
+			return "", failed("read the status", "Ready=False, or Unknown", now)
+		}
+		if !strings.HasPrefix(now, "Ready=") {
+			return diffOf("Ready=False, for this generation", now), nil
+		}
+		return "", nil
+	})
+	if err != nil {
+		return during(did, err)
+	}
+	span := max(w.rest/4, 3*time.Second)
+	w.say("counting writes of the status for %s", span)
+	if err := w.fewStatusWrites(ctx, name, span); err != nil {
+		return during(did, err)
+	}
+	w.say("the writes are let through again")
+	heal()
+	d, state, err := w.untilReady(ctx, name, "")
+	if err != nil {
+		return during(did+", and then let through", err)
+	}
+	image := "no container has the image mysql:8.4.5, of " + d.Name
+	if strings.Contains(state, "image: mysql:8.4.5\n") {
+		image = ""
+	}
+	if err := failed(did+", and then let through, until Ready", "", image); err != nil {
+		return err
+	}
+	return each(ctx, choose(w, causes), func(ctx context.Context, _ int, c cause) error {
+		w.say("%s", c.did)
+		return about(c.name, during(c.did, w.tells(ctx, c)))
+	})
+}
+
+// cause is a reason why a database does not run that its user can mend.
+type cause struct {
+	name, did string
+	spec      func(*dbv1alpha1.DatabaseManagerSpec)
+	before    action   // what makes the server refuse the children; may be nil
+	after     action   // what becomes of the children; may be nil
+	words     []string // one of them has to be in the message
+	mend      action
+	mended    string // what that does
+}
+
+var causes = []cause{
+	{
+		"quota", "created a DatabaseManager with a volume, where a quota allows no claim",
+		func(*dbv1alpha1.DatabaseManagerSpec) {},
+		(*World).allowNoClaim, nil, []string{"quota"}, (*World).deleteQuota, "deleted the quota",
+	},
+	{
+		"policy", "created a DatabaseManager where an admission policy allows no Deployment of its name",
+		withPod,
+		(*World).createPolicy, nil, []string{policyMessage}, (*World).deletePolicy, "deleted the policy",
+	},
+	{
+		"unschedulable", "another manager gave its Deployment a nodeSelector that no node has",
+		withPod, nil, (*World).selectNoNode, []string{"node", "schedul"}, (*World).selectAnyNode, "took the nodeSelector away",
+	},
+	{
+		"image", "created a DatabaseManager of a version whose image cannot be pulled",
+		func(s *dbv1alpha1.DatabaseManagerSpec) { withPod(s); s.Version = "0.0.1" },
+		nil, (*World).reportNoImage, []string{"image"}, (*World).usualVersion, "took the version out of the spec",
+	},
+}
+
+func withPod(s *dbv1alpha1.DatabaseManagerSpec) { s.Replicas, s.StorageSize = new(int32(1)), nil }
+
+// tells waits until the status tells the cause. What others report meanwhile may change without end, but not the status.
+func (w *World) tells(ctx context.Context, c cause) error {
+	call := func(a action) error {
+		if a == nil {
+			return nil
+		}
+		return a(w, ctx, c.name)
+	}
+	if err := call(c.before); err != nil {
+		return err
+	}
+	_, err := w.create(ctx, c.name, c.spec)
+	if err == nil {
+		err = call(c.after)
+	}
+	if err == nil {
+		err = w.awaitStatus(ctx, c.name, w.timeout, func(now string) (string, error) {
+			isTold := slices.ContainsFunc(c.words, func(word string) bool { return strings.Contains(strings.ToLower(now), word) })
+			if !strings.HasPrefix(now, "Ready=") || strings.HasPrefix(now, "Ready=True") || !isTold {
+				return diffOf("Ready=False, with a message about: "+strings.Join(c.words, ", "), now), nil
+			}
+			return "", nil
+		})
+	}
+	if err == nil {
+		err = w.fewStatusWrites(ctx, c.name, 3*time.Second)
+	}
+	if mendErr := call(c.mend); err != nil || mendErr != nil {
+		return cmp.Or(err, mendErr)
+	}
+	// It may wait longer after each failure, for up to a minute.
+	err = w.awaitStatus(ctx, c.name, w.timeout+time.Minute, func(now string) (string, error) { return diffOf("Ready=True", now), nil })
+	return during("then "+c.mended, err)
+}
+
+// awaitStatus waits until nothing differs in what a status says.
+func (w *World) awaitStatus(ctx context.Context, name string, timeout time.Duration, differs func(now string) (string, error)) error {
+	return w.awaitFor(ctx, timeout, "the status of "+name, func(ctx context.Context) (string, error) {
+		d, err := w.databases.Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return "", err
+		}
+		return differs(told(d))
+	})
+}
+
+// fewStatusWrites counts the writes of a status where nothing changes.
+func (w *World) fewStatusWrites(ctx context.Context, name string, span time.Duration) error {
+	since := time.Now()
+	if err := pause(ctx, span); err != nil {
+		return err
+	}
+	writes := w.tap.all(func(r Request) bool {
+		return r.Resource == "databasemanagers/status" && r.Name == name && r.isWrite() && !r.At.Before(since)
+	})
+	if len(writes) > 3 {
+		did := fmt.Sprintf("counted the writes of the status of %s for %s", name, span)
+		return failed(did, "3 at most, since nothing changes", fmt.Sprint(len(writes)))
+	}
+	return nil
+}
+
+func (w *World) allowNoClaim(ctx context.Context, name string) error {
+	quotas := w.client.CoreV1().ResourceQuotas(w.namespace)
+	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.ResourceQuotaSpec{
+		Hard: corev1.ResourceList{corev1.ResourcePersistentVolumeClaims: resource.MustParse("0")},
+	}}
+	if _, err := quotas.Create(ctx, quota, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	return w.await(ctx, "the quota's controller", func(ctx context.Context) (string, error) {
+		quota, err := quotas.Get(ctx, name, metav1.GetOptions{})
+		if err == nil && len(quota.Status.Hard) == 0 {
+			return "+ a quota without a status", nil
+		}
+		return "", err
+	})
+}
+
+func (w *World) deleteQuota(ctx context.Context, name string) error {
+	return w.client.CoreV1().ResourceQuotas(w.namespace).Delete(ctx, name, metav1.DeleteOptions{})
+}
+
+const policyMessage = "the conformance suite allows no such deployment"
+
+// createPolicy creates a policy for the world's namespace. Policies have no namespace: it is named after the world's.
+func (w *World) createPolicy(ctx context.Context, name string) error {
+	meta := metav1.ObjectMeta{Name: w.namespace}
+	matches := &admissionregistrationv1.MatchResources{
+		NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: w.namespace}},
+		ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
+			RuleWithOperations: admissionregistrationv1.RuleWithOperations{
+				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
+				Rule: admissionregistrationv1.Rule{
+					APIGroups: []string{"apps"}, APIVersions: []string{"v1"}, Resources: []string{"deployments"},
+				},
+			},
+		}},
+	}
+	policy := &admissionregistrationv1.ValidatingAdmissionPolicy{
+		ObjectMeta: meta,
+		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
+			MatchConstraints: matches,
+			Validations: []admissionregistrationv1.Validation{{
+				Expression: fmt.Sprintf("object.metadata.name != %q", name), Message: policyMessage,
+			}},
+		},
+	}
+	admission := w.client.AdmissionregistrationV1()
+	if _, err := admission.ValidatingAdmissionPolicies().Create(ctx, policy, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	_, err := admission.ValidatingAdmissionPolicyBindings().Create(ctx, &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
+		ObjectMeta: meta,
+		Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
+			PolicyName: w.namespace, ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
+		},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		return errors.Join(err, w.deletePolicy(ctx, name))
+	}
+	// The server takes a moment until it knows the policy.
+	deployments := w.client.AppsV1().Deployments(w.namespace)
+	probe := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: appsv1.DeploymentSpec{
+		Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}},
+		Template: corev1.PodTemplateSpec{
+			ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": name}},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: name, Image: name}}},
+		},
+	}}
+	err = w.await(ctx, "the policy to be in force", func(ctx context.Context) (string, error) {
+		_, err := deployments.Create(ctx, probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		if err == nil || !strings.Contains(err.Error(), policyMessage) {
+			return fmt.Sprintf("+ %v", err), nil
+		}
+		return "", nil
+	})
+	if err != nil {
+		return errors.Join(err, w.deletePolicy(ctx, name))
+	}
+	return nil
+}
+
+func (w *World) deletePolicy(ctx context.Context, _ string) error {
+	ctx = context.WithoutCancel(ctx) // World.close deletes the namespace only
+	admission := w.client.AdmissionregistrationV1()
+	return errors.Join(
+		unlessGone(admission.ValidatingAdmissionPolicyBindings().Delete(ctx, w.namespace, metav1.DeleteOptions{})),
+		unlessGone(admission.ValidatingAdmissionPolicies().Delete(ctx, w.namespace, metav1.DeleteOptions{})),
+	)
+}
+
+func (w *World) selectNoNode(ctx context.Context, name string) error {
+	if _, _, err := w.untilReady(ctx, name, ""); err != nil {
+		return err
+	}
+	return w.selectNode(ctx, name, `{"example.com/no-such": "node"}`)
+}
+
+func (w *World) selectAnyNode(ctx context.Context, name string) error {
+	return w.selectNode(ctx, name, "null")
+}
+
+func (w *World) selectNode(ctx context.Context, name, selector string) error {
+	patch := fmt.Sprintf(`{"spec": {"template": {"spec": {"nodeSelector": %s}}}}`, selector)
+	_, err := w.client.AppsV1().Deployments(w.namespace).Patch(
+		ctx, name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: manager + "-other"})
+	return err
+}
+
+func (w *World) usualVersion(ctx context.Context, name string) error {
+	return w.patch(ctx, name, `{"spec": {"version": null}}`)
+}
+
+// reportNoImage waits for a pod. On a cluster whose nodes run nothing, every pod is soon Running: there, it reports what a kubelet
+// does that cannot pull the image, with a reason that changes at each attempt.
+func (w *World) reportNoImage(ctx context.Context, name string) error {
+	pods := w.client.CoreV1().Pods(w.namespace)
+	var pod corev1.Pod
+	err := w.await(ctx, "a pod that a kubelet has seen", func(ctx context.Context) (string, error) {
+		list, err := pods.List(ctx, metav1.ListOptions{})
+		i := slices.IndexFunc(list.Items, func(pod corev1.Pod) bool {
+			return strings.HasPrefix(pod.Name, name+"-") && len(pod.Status.ContainerStatuses) > 0
+		})
+		if err != nil || i < 0 {
+			return "+ none", err
+		}
+		pod = list.Items[i]
+		return "", nil
+	})
+	if err != nil || pod.Status.Phase != corev1.PodRunning {
+		return err
+	}
+	for i := range 6 {
+		patch := fmt.Sprintf(`{"status": {"phase": "Pending", "conditions": [{"type": "Ready", "status": "False"}],
+			"containerStatuses": [{"name": %q, "image": %q, "imageID": "", "restartCount": 0, "ready": false,
+			"state": {"waiting": {"reason": %q, "message": "attempt %d"}}}]}}`, pod.Spec.Containers[0].Name, pod.Spec.Containers[0].Image,
+			[]string{"ErrImagePull", "ImagePullBackOff"}[i%2], i)
+		_, err := pods.Patch(ctx, pod.Name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
