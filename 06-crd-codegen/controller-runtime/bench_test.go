@@ -1,0 +1,429 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/shirou/gopsutil/v4/process"
+	"golang.org/x/sync/errgroup"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+
+	"example.com/client-go-workbook/06-crd-codegen/database"
+	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
+	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned"
+	"example.com/client-go-workbook/internal/controller/ssa"
+	"example.com/client-go-workbook/internal/test/testcluster"
+	"example.com/client-go-workbook/internal/test/testkit"
+)
+
+const (
+	benchWorkers = 10
+	benchRounds  = 5   // of each program, in turns
+	benchObjects = 200 // in each round
+	benchApplies = 200
+	blind        = "blind writes"
+)
+
+// side is what one program took.
+type side struct {
+	name               string
+	command            []string // nil: blind writes
+	children, statuses time.Duration
+	cpu                float64 // seconds
+	requests, bytes    float64 // for each object
+	applies            []time.Duration
+	first              time.Duration // from the start with many objects to the children of a new one
+	firstCPU, memory   float64       // seconds; kB for each object
+}
+
+// BenchmarkSideBySide has chapter 6's program and this one work for the same objects on the same server, in turns, as processes; this
+// one as it comes, too. A program that sends the same writes blindly is the floor. It prints the table of the README.
+func BenchmarkSideBySide(b *testing.B) {
+	s := newBench(b)
+	for b.Loop() {
+		for range benchRounds {
+			for _, p := range s.sides {
+				s.round(p)
+				s.say("%s: round over", p.name)
+			}
+			slices.Reverse(s.sides)
+		}
+		for _, p := range s.sides {
+			if p.command != nil {
+				s.wire(p)
+				s.latency(p)
+				s.say("%s: requests and latency measured", p.name)
+			}
+		}
+		s.starts(s.many()[0])
+	}
+	b.ReportMetric(0, "ns/op") // the sum of different things
+	fmt.Println(s.table())
+}
+
+// say tells on stderr how far the benchmark is.
+func (s *sideBench) say(format string, arguments ...any) {
+	fmt.Fprintf(os.Stderr, format+"\n", arguments...)
+}
+
+type sideBench struct {
+	*testing.B
+	client     kubernetes.Interface
+	databases  versioned.Interface
+	kubeconfig string
+	sides      []*side
+	number     int // of objects in the end
+}
+
+func newBench(b *testing.B) *sideBench {
+	config := testcluster.Config(b)
+	testcluster.InstallDatabaseManagers(b, config)
+	s := &sideBench{
+		B: b, client: kubernetes.NewForConfigOrDie(config), databases: versioned.NewForConfigOrDie(config),
+		kubeconfig: testcluster.Kubeconfig(b),
+	}
+	build := func(program string) string {
+		file := filepath.Join(b.TempDir(), filepath.Base(program))
+		cmd := exec.Command("go", "build", "-C", testcluster.Root(b), "-o", file, program)
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath -buildvcs=false -gcflags=all=-dwarf=false -ldflags=-w")
+		if output, err := cmd.CombinedOutput(); err != nil {
+			b.Fatalf("%v: %s", err, output)
+		}
+		return file
+	}
+	ours, twin := build("./06-crd-codegen"), build("./06-crd-codegen/controller-runtime")
+	s.sides = []*side{
+		{name: "chapter 6", command: []string{ours}},
+		{name: "the twin", command: []string{twin}},
+		{name: "the twin, as it comes", command: []string{twin, "--as-it-comes"}},
+		{name: blind},
+	}
+	return s
+}
+
+// running is a program that runs.
+type running struct {
+	*testkit.Process
+	process *process.Process
+}
+
+// start starts a program. It is in the middle of nothing when an object that is there already has its status.
+func (s *sideBench) start(p *side, arguments ...string) running {
+	s.Helper()
+	arguments = slices.Concat(p.command[1:], []string{"--kubeconfig=" + s.kubeconfig, fmt.Sprintf("--workers=%d", benchWorkers)}, arguments)
+	started := testkit.Start(s, exec.Command(p.command[0], arguments...))
+	return running{started, testkit.Must(process.NewProcess(int32(started.Cmd.Process.Pid)))(s)}
+}
+
+func (p running) cpu(t testing.TB) float64 {
+	times := testkit.Must(p.process.Times())(t)
+	return times.User + times.System
+}
+
+// seen waits until a watch from a resourceVersion on has brought a number of objects that count.
+func (s *sideBench) seen(from watch.Interface, number int, counts func(object any) (name string, ok bool)) {
+	s.Helper()
+	defer from.Stop()
+	names := map[string]bool{}
+	limit := time.After(20 * time.Minute)
+	for len(names) < number {
+		select {
+		case event, ok := <-from.ResultChan():
+			if !ok {
+				s.Fatal("the watch has ended")
+			}
+			if name, ok := counts(event.Object); ok {
+				names[name] = true
+			}
+		case <-limit:
+			s.Fatalf("%d of %d after 20 minutes", len(names), number)
+		}
+	}
+}
+
+func isNamed(object any) (string, bool) {
+	return object.(metav1.Object).GetNamespace() + object.(metav1.Object).GetName(), true
+}
+
+func hasStatus(object any) (string, bool) {
+	d := object.(*dbv1alpha1.DatabaseManager)
+	return d.Namespace + d.Name, apimeta.FindStatusCondition(d.Status.Conditions, dbv1alpha1.ConditionReady) != nil
+}
+
+// both waits for the last children, and for the statuses, of a number of objects, and returns how long each took.
+func (s *sideBench) both(namespace string, number int, begin func()) (children, statuses time.Duration) {
+	s.Helper()
+	services := testkit.Must(s.client.CoreV1().Services(namespace).Watch(s.Context(), s.now(namespace)))(s)
+	databases := testkit.Must(s.databases.CoolopsV1alpha1().DatabaseManagers(namespace).Watch(s.Context(), s.now(namespace)))(s)
+	start := time.Now()
+	begin()
+	var group sync.WaitGroup
+	group.Go(func() { s.seen(services, number, isNamed); children = time.Since(start) })
+	group.Go(func() { s.seen(databases, number, hasStatus); statuses = time.Since(start) })
+	group.Wait()
+	return children, statuses
+}
+
+// now returns options for a watch that begins now.
+func (s *sideBench) now(namespace string) metav1.ListOptions {
+	list := testkit.Must(s.client.CoreV1().Services(namespace).List(s.Context(), metav1.ListOptions{Limit: 1}))(s)
+	return metav1.ListOptions{ResourceVersion: list.ResourceVersion}
+}
+
+// make makes DatabaseManagers without replicas: pods would measure the scheduler.
+func (s *sideBench) make(namespace, prefix string, number int) []*dbv1alpha1.DatabaseManager {
+	s.Helper()
+	made := make([]*dbv1alpha1.DatabaseManager, number)
+	s.each(number, func(i int) (err error) {
+		name := fmt.Sprintf("%s-%d", prefix, i)
+		made[i], err = s.databases.CoolopsV1alpha1().DatabaseManagers(namespace).Create(s.Context(), &dbv1alpha1.DatabaseManager{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec:       dbv1alpha1.DatabaseManagerSpec{Dbtype: dbv1alpha1.MySQL, DeploymentName: name, Replicas: new(int32(0))},
+		}, metav1.CreateOptions{})
+		return err
+	})
+	return made
+}
+
+func (s *sideBench) each(number int, do func(i int) error) {
+	s.Helper()
+	var group errgroup.Group
+	group.SetLimit(benchWorkers)
+	for i := range number {
+		group.Go(func() error { return do(i) })
+	}
+	if err := group.Wait(); err != nil {
+		s.Error(err)
+	}
+}
+
+// round lets a program work for some objects. They are created while it is paused, so that this and its start do not count.
+func (s *sideBench) round(p *side, arguments ...string) {
+	s.Helper()
+	namespace := testcluster.Namespace(s, testcluster.Config(s))
+	if p.command == nil {
+		made := s.make(namespace, "db", benchObjects)
+		children, statuses := s.both(namespace, benchObjects, func() { s.blind(made) })
+		p.children, p.statuses = p.children+children, p.statuses+statuses
+		return
+	}
+	program := s.start(p, append(arguments, "--namespace="+namespace)...)
+	s.both(namespace, 1, func() { s.make(namespace, "warm", 1) }) // the first Extract parses a schema
+	program.Signal(s, syscall.SIGSTOP)
+	s.make(namespace, "db", benchObjects)
+	before := program.cpu(s)
+	wired := len(program.Out.String())
+	children, statuses := s.both(namespace, benchObjects, func() { program.Signal(s, syscall.SIGCONT) })
+	cpu := program.cpu(s) - before
+	s.quiet(namespace)
+	wire := program.Out.String()[wired:]
+	s.stop(program)
+	if slices.Contains(arguments, "--wire") {
+		p.requests = float64(len(requestLine.FindAllString(wire, -1))) / benchObjects
+		for _, match := range bytesOf.FindAllStringSubmatch(program.Out.String()[wired:], -1) {
+			number, _ := strconv.ParseFloat(match[1], 64)
+			p.bytes += number / benchObjects
+		}
+		return
+	}
+	p.children, p.statuses, p.cpu = p.children+children, p.statuses+statuses, p.cpu+cpu
+}
+
+var (
+	requestLine = regexp.MustCompile(`(?m)^WIRE +#\d+ (GET|POST|PUT|PATCH) `)
+	bytesOf     = regexp.MustCompile(`(?m)^WIRE .*, (\d+) bytes$`)
+)
+
+// quiet waits until each DatabaseManager is Ready, and Kubernetes is through with its Deployment.
+func (s *sideBench) quiet(namespace string) {
+	testkit.Await(s, "all to be Ready", func() bool {
+		list := testkit.Must(s.databases.CoolopsV1alpha1().DatabaseManagers(namespace).List(s.Context(), metav1.ListOptions{}))(s)
+		return !slices.ContainsFunc(list.Items, func(d dbv1alpha1.DatabaseManager) bool {
+			return !apimeta.IsStatusConditionTrue(d.Status.Conditions, dbv1alpha1.ConditionReady)
+		})
+	})
+}
+
+func (s *sideBench) stop(p running) {
+	s.Helper()
+	p.Signal(s, syscall.SIGTERM)
+	if code := p.Exit(s); code != 0 {
+		s.Errorf("exit code %d", code)
+	}
+}
+
+// blind sends the writes of a program, and looks at nothing.
+func (s *sideBench) blind(made []*dbv1alpha1.DatabaseManager) {
+	options := metav1.ApplyOptions{FieldManager: database.FieldManager, Force: true}
+	s.each(len(made), func(i int) error {
+		d := made[i]
+		core, namespace, owners := s.client.CoreV1(), d.Namespace, database.OwnerReferences(d)
+		_, err := core.Secrets(namespace).Apply(s.Context(), ssa.WithOwners(database.Secret(d, nil), owners), options)
+		if err != nil {
+			return err
+		}
+		deployment := ssa.WithOwners(database.Deployment(d, nil), owners)
+		if _, err = s.client.AppsV1().Deployments(namespace).Apply(s.Context(), deployment, options); err != nil {
+			return err
+		}
+		if _, err = core.Services(namespace).Apply(s.Context(), ssa.WithOwners(database.Service(d, nil), owners), options); err != nil {
+			return err
+		}
+		d.Status = statusOf(d, nil, nil, nil)
+		_, err = s.databases.CoolopsV1alpha1().DatabaseManagers(namespace).UpdateStatus(s.Context(), d, metav1.UpdateOptions{})
+		return err
+	})
+}
+
+// wire counts a program's requests, and the bytes that it is sent.
+func (s *sideBench) wire(p *side) { s.round(p, "--wire") }
+
+// latency applies DatabaseManagers, one after the other, and measures from each answer to the Deployment's event.
+func (s *sideBench) latency(p *side) {
+	s.Helper()
+	namespace := testcluster.Namespace(s, testcluster.Config(s))
+	program := s.start(p, "--namespace="+namespace)
+	defer s.stop(program)
+	s.both(namespace, 1, func() { s.make(namespace, "warm", 1) })
+	deployments := testkit.Must(s.client.AppsV1().Deployments(namespace).Watch(s.Context(), s.now(namespace)))(s)
+	defer deployments.Stop()
+	for i := range benchApplies {
+		name := fmt.Sprintf("db%d", i)
+		s.make(namespace, name, 1)
+		start := time.Now()
+		for event := range deployments.ResultChan() {
+			if event.Object.(metav1.Object).GetName() == name+"-0" {
+				break
+			}
+		}
+		p.applies = append(p.applies, time.Since(start))
+		s.quiet(namespace)
+	}
+	slices.Sort(p.applies)
+}
+
+// many makes many DatabaseManagers, 100 to a namespace, and lets chapter 6's program create their children. It returns the namespaces.
+func (s *sideBench) many() (namespaces []string) {
+	s.Helper()
+	number := 10000
+	s.say("making many objects")
+	if text := os.Getenv("BENCH_OBJECTS"); text != "" {
+		number = testkit.Must(strconv.Atoi(text))(s)
+	}
+	i := slices.IndexFunc(s.sides, func(p *side) bool { return p.name == "chapter 6" })
+	program := s.start(s.sides[i])
+	for range number / 100 {
+		namespace := testcluster.Namespace(s, testcluster.Config(s))
+		s.both(namespace, 100, func() { s.make(namespace, "db", 100) })
+		namespaces = append(namespaces, namespace)
+	}
+	for _, namespace := range namespaces {
+		s.quiet(namespace)
+	}
+	s.stop(program)
+	all := testkit.Must(s.databases.CoolopsV1alpha1().DatabaseManagers(metav1.NamespaceAll).List(s.Context(), metav1.ListOptions{}))(s)
+	s.number = len(all.Items) // with those of the rounds before
+	return namespaces
+}
+
+// starts starts each program with many objects, of which one is new, and measures until that one's children are there: until then it has
+// listed all, and compared some or all of them with what is desired.
+func (s *sideBench) starts(namespace string) {
+	s.Helper()
+	for round := range 2 {
+		for _, p := range s.sides {
+			if p.command == nil {
+				continue
+			}
+			name := fmt.Sprintf("new%d-%s", round, regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(p.name, ""))
+			s.make(namespace, name, 1)
+			var started running
+			took, _ := s.both(namespace, 1, func() { started = s.start(p) })
+			s.settle(started)
+			memory := testkit.Must(started.process.MemoryInfo())(s)
+			p.first, p.firstCPU = p.first+took/2, p.firstCPU+started.cpu(s)/2
+			p.memory += float64(memory.RSS) / 1000 / float64(s.number) / 2
+			s.stop(started)
+		}
+		slices.Reverse(s.sides)
+	}
+}
+
+// settle waits until a program has used no more than 10 ms of CPU time in a second.
+func (s *sideBench) settle(p running) {
+	ctx, cancel := context.WithTimeout(s.Context(), 5*time.Minute)
+	defer cancel()
+	for last := -1.0; ctx.Err() == nil; {
+		now := p.cpu(s)
+		if now-last <= 0.01 {
+			return
+		}
+		last = now
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+		}
+	}
+	s.Error("the program does not come to rest")
+}
+
+// table returns the README's table.
+func (s *sideBench) table() string {
+	slices.SortFunc(s.sides, func(a, c *side) int { return strings.Compare(order(a), order(c)) })
+	var text bytes.Buffer
+	row := func(what string, value func(*side) string) {
+		fmt.Fprintf(&text, "| %s |", what)
+		for _, p := range s.sides {
+			fmt.Fprintf(&text, " %s |", value(p))
+		}
+		fmt.Fprintln(&text)
+	}
+	unlessBlind := func(format string, value func(*side) any) func(*side) string {
+		return func(p *side) string {
+			if p.command == nil {
+				return ""
+			}
+			return fmt.Sprintf(format, value(p))
+		}
+	}
+	seconds := func(value func(*side) time.Duration) func(*side) string {
+		return func(p *side) string { return fmt.Sprintf("%.2f s", value(p).Seconds()) }
+	}
+	all := fmt.Sprintf("%d objects: all ", benchRounds*benchObjects)
+	row("what", func(p *side) string { return p.name })
+	row("---", func(*side) string { return "---" })
+	row(all+"children", seconds(func(p *side) time.Duration { return p.children }))
+	row(all+"statuses", seconds(func(p *side) time.Duration { return p.statuses }))
+	row("CPU time for them", unlessBlind("%.2f s", func(p *side) any { return p.cpu }))
+	row("requests for each object, until it is Ready", unlessBlind("%.1f", func(p *side) any { return p.requests }))
+	row("bytes received for each", unlessBlind("%.0f", func(p *side) any { return p.bytes }))
+	row("from an apply to the Deployment: p50", unlessBlind("%.1f ms", func(p *side) any { return p.at(50) }))
+	row("p99", unlessBlind("%.1f ms", func(p *side) any { return p.at(99) }))
+	row(fmt.Sprintf("start with %d objects, until a new one has its children", s.number),
+		unlessBlind("%.2f s", func(p *side) any { return p.first.Seconds() }))
+	row("CPU time until all are compared", unlessBlind("%.2f s", func(p *side) any { return p.firstCPU }))
+	row("resident memory for each of them", unlessBlind("%.1f kB", func(p *side) any { return p.memory }))
+	return text.String()
+}
+
+func order(p *side) string { return map[bool]string{true: "1", false: "0"}[p.command == nil] + p.name }
+
+// at returns a percentile in milliseconds.
+func (p *side) at(percent int) float64 {
+	return float64(p.applies[len(p.applies)*percent/100].Microseconds()) / 1000
+}
