@@ -33,6 +33,7 @@ var grader = grade.Exercise[answer]{
 		{Name: "returns before the last report", Answer: answers.ReturnsBeforeTheLastReport, Says: "before your function returns"},
 		{Name: "gives up in silence", Answer: answers.GivesUpInSilence, Says: "your function returned nil"},
 		{Name: "hides the error of the watch", Answer: answers.HidesTheErrorOfTheWatch, Says: "when the watch is answered with 403"},
+		{Name: "compares versions as texts", Answer: answers.ComparesVersionsAsTexts, Says: "ADDED web-e"},
 	},
 	Grade: gradeListAndWatch,
 }
@@ -82,6 +83,7 @@ func gradeEvents(t *grade.T, listAndWatch answer, quiet time.Duration) {
 	run.AwaitWatch(look)
 	time.Sleep(quiet)
 	run.AwaitWatch("what ends your function, though the server has not ended the watch")
+	run.MoreDigits()
 	run.Create(follow.Pod(names[4]))
 	run.Delete(follow.Pod(names[3]))
 	run.Await(look, "ADDED "+names[4], "DELETED "+names[3])

@@ -40,6 +40,7 @@ var grader = grade.Exercise[answer]{
 		{Name: "opens the next watch", Answer: answers.OpensTheNextWatch, Says: "the loop around Watch"},
 		{Name: "does not look at ERROR events", Answer: answers.DoesNotLookAtErrorEvents, Says: "sent an ERROR event"},
 		{Name: "has a context of its own", Answer: answers.HasAContextOfItsOwn, Says: "request has another one"},
+		{Name: "goes by the last bookmark", Answer: answers.GoesByTheLastBookmark, Says: "in the middle of the list"},
 	},
 	Grade: func(t *grade.T, podNames answer) { t.Bubble(func(t *grade.T) { gradePodNames(t, podNames) }) },
 }
@@ -82,7 +83,7 @@ func gradeSlowly(t *grade.T, podNames answer) {
 		if !passes(wait, request) {
 			return "", io.EOF
 		}
-		return `{"type":"BOOKMARK","object":{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"` + version + `"}}}`, nil
+		return bookmark(version), nil
 	})
 	begin := time.Now()
 	got := inADay(t, podNames, run)
@@ -132,13 +133,24 @@ func passes(wait time.Duration, request *http.Request) bool {
 	}
 }
 
-// gradeCutShort ends the watch in the middle of the initial events.
+// bookmark returns one that does not end the list.
+func bookmark(version string) string {
+	return `{"type":"BOOKMARK","object":{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"` + version + `"}}}`
+}
+
+// gradeCutShort ends the watch in the middle of the initial events, and then once more, after a bookmark that does not end the list.
 func gradeCutShort(t *grade.T, podNames answer) {
-	run, want, _ := start(t)
-	run.Deliver = lines(1+t.Rand.IntN(len(want)-1), func(*http.Request) (string, error) { return "", io.EOF })
-	rejectNoError(t, "the watch has ended in the middle of the list", "what your code does when the channel is closed",
-		inADay(t, podNames, run))
-	checkWatches(t, run)
+	for _, withBookmark := range []bool{false, true} {
+		run, want, version := start(t)
+		last := ""
+		if withBookmark {
+			last = bookmark(version)
+		}
+		run.Deliver = lines(1+t.Rand.IntN(len(want)-1), func(*http.Request) (string, error) { return last, io.EOF })
+		rejectNoError(t, "the watch has ended in the middle of the list", "what your code does when the channel is closed",
+			inADay(t, podNames, run))
+		checkWatches(t, run)
+	}
 }
 
 // gradeErrors lets the watch fail: the request, and then the watch.
@@ -216,20 +228,23 @@ type part struct {
 	io.Closer
 	body    *bufio.Reader
 	line    string // what is left of the current one
+	err     error  // what follows it
 	left    int    // lines until between
 	between func() (string, error)
 }
 
 func (p *part) Read(b []byte) (n int, err error) {
-	if p.line == "" {
+	if p.line == "" && p.err == nil {
 		if p.left == 0 {
-			p.line, err = p.between()
+			p.line, p.err = p.between()
 		} else {
-			p.line, err = p.body.ReadString('\n')
+			p.line, p.err = p.body.ReadString('\n')
 		}
 		p.left--
 	}
 	n = copy(b, p.line)
-	p.line = p.line[n:]
-	return n, err
+	if p.line = p.line[n:]; p.line != "" {
+		return n, nil
+	}
+	return n, p.err
 }

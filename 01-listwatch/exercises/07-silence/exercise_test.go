@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"reflect"
 	"testing"
 	"time"
@@ -36,8 +37,10 @@ var grader = grade.Exercise[answer]{
 		{Name: "sets the times once", Answer: answers.SetsTheTimesOnce, Says: "it ended after"},
 		{Name: "has a client of its own", Answer: answers.HasAClientOfItsOwn, Says: "HTTPWrappersForConfig"},
 		{Name: "forgets Dial", Answer: answers.ForgetsDial, Says: "config.Dial"},
+		{Name: "forgets Proxy", Answer: answers.ForgetsProxy, Says: "config.Proxy"},
 		{Name: "shares a transport", Answer: answers.SharesATransport, Says: "transport/cache.go"},
 		{Name: "changes the config", Answer: answers.ChangesTheConfig, Says: "NewPods has changed it"},
+		{Name: "forgets Timeout", Answer: answers.ForgetsTimeout, Says: "config.Timeout"},
 		{Name: "sets a duration instead of seconds", Answer: answers.SetsADurationInsteadOfSeconds, Says: "it ended after 45s"},
 	},
 	Grade: func(t *grade.T, newPods answer) {
@@ -54,13 +57,18 @@ const look = `"A silent connection" in the chapter's README`
 func gradeNewPods(t *grade.T, newPods answer) {
 	gradeSilence(t, newPods, time.Duration(20+2*t.Rand.IntN(5))*time.Second)
 	gradeSilence(t, newPods, 10*time.Second) // another client, and the shortest time
+	gradeTimeout(t, newPods)
 	gradeBadConfig(t, newPods)
 }
 
 func gradeSilence(t *grade.T, newPods answer, silence time.Duration) {
 	s := fakeserver.Start(t)
 	config := s.Config()
-	dialed, wrapped := false, false
+	dialed, wrapped, asked := false, false, false
+	config.Proxy = func(*http.Request) (*url.URL, error) {
+		asked = true
+		return nil, nil // none for this request
+	}
 	dial := config.Dial
 	config.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 		dialed = true
@@ -87,6 +95,8 @@ func gradeSilence(t *grade.T, newPods answer, silence time.Duration) {
 	switch {
 	case !dialed:
 		t.Reject("a client that uses config.Dial", "it has connections of its own", "Dial in rest.Config")
+	case !asked:
+		t.Reject("a client that asks config.Proxy", "it has not asked", "Proxy in rest.Config")
 	case err != nil:
 		t.Reject("a watch that opens", "the error "+err.Error(), look)
 	}
@@ -135,6 +145,32 @@ func (c *counted) Write(p []byte) (int, error) {
 			"a time that is negative or too small, for some silence from 10s on")
 	}
 	return c.Conn.Write(p)
+}
+
+// gradeTimeout sends a request that is not answered, with a config that limits its time.
+func gradeTimeout(t *grade.T, newPods answer) {
+	t.Doing("config.Timeout is 3 seconds, and a list gets no answer")
+	config := fakeserver.Start(t).Config()
+	config.Timeout = 3 * time.Second
+	config.Wrap(func(http.RoundTripper) http.RoundTripper { return noAnswer{} })
+	pods, err := newPods(config, 10*time.Second)
+	if err != nil {
+		t.Reject("a client", "the error "+err.Error(), look)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+	defer cancel()
+	begin := time.Now()
+	if _, err := pods.Pods("default").List(ctx, metav1.ListOptions{}); err == nil || time.Since(begin) > config.Timeout {
+		t.Reject("an error after config.Timeout", fmt.Sprintf("it ended after %s", time.Since(begin)),
+			"rest.HTTPClientFor: what a http.Client of your own needs besides a transport")
+	}
+}
+
+type noAnswer struct{}
+
+func (noAnswer) RoundTrip(request *http.Request) (*http.Response, error) {
+	<-request.Context().Done()
+	return nil, request.Context().Err()
 }
 
 // gradeBadConfig tries configurations of which no client can be made.

@@ -29,6 +29,8 @@ var grader = grade.Exercise[answer]{
 		{Name: "does not look at the error", Answer: answers.DoesNotLookAtTheError, Says: "nil pointer"},
 		{Name: "reads the whole store", Answer: answers.ReadsTheWholeStore, Says: "200 objects"},
 		{Name: "tries again", Answer: answers.TriesAgain, Says: "also if it fails"},
+		{Name: "takes Gone for NotFound", Answer: answers.TakesGoneForNotFound, Says: "the store says Gone"},
+		{Name: "takes the image from the status", Answer: answers.TakesTheImageFromTheStatus, Says: `"x" and no error`},
 		{Name: "keeps what it has read", Answer: answers.KeepsWhatItHasRead, Says: "which was updated"},
 	},
 	Grade: gradeImage,
@@ -47,6 +49,12 @@ func gradeImage(t *grade.T, image answer) {
 		namespace, name := namespaces[number%len(namespaces)], fmt.Sprintf("web-%d", number/len(namespaces))
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 		pod.Spec.Containers = []corev1.Container{{Image: fmt.Sprintf("%s:%d", namespace, t.Rand.IntN(1000))}, {Image: "sidecar:1"}}
+		if number%2 == 0 { // its status, too, has images, and other containers
+			grade.Filled(pod)
+		}
+		if namespace == namespaces[1] { // as long as its deletion takes, it is there
+			pod.DeletionTimestamp = new(metav1.Now())
+		}
 		if err := store.Add(pod); err != nil {
 			t.Fatal(err)
 		}
@@ -93,10 +101,15 @@ func gradeImage(t *grade.T, image answer) {
 		}
 	}
 
-	for _, failure := range []error{
-		fmt.Errorf("failure %d of the store: its disk was not found", t.Rand.IntN(1000)),
-		apierrors.NewResourceExpired("the store is too old"), // 410 Gone
+	failures := []error{fmt.Errorf("failure %d of the store: its disk was not found", t.Rand.IntN(1000))}
+	for _, reason := range []metav1.StatusReason{ // all that say something about the object, but NotFound
+		metav1.StatusReasonGone, metav1.StatusReasonExpired, metav1.StatusReasonForbidden, metav1.StatusReasonConflict,
+		metav1.StatusReasonAlreadyExists, metav1.StatusReasonInvalid, metav1.StatusReasonTimeout, metav1.StatusReasonInternalError,
 	} {
+		status := metav1.Status{Reason: reason, Message: "the store says " + string(reason)}
+		failures = append(failures, &apierrors.StatusError{ErrStatus: status})
+	}
+	for _, failure := range failures {
 		lookups := 0
 		store.Failure, store.BeforeRead = failure, func() { lookups++ }
 		if got, err := image(lister, namespace, name); err == nil || !strings.Contains(err.Error(), failure.Error()) {

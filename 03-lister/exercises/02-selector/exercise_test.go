@@ -32,6 +32,7 @@ var grader = grade.Exercise[answer]{
 		{Name: "ignores the error", Answer: answers.IgnoresTheError, Says: "and no error"},
 		{Name: "leaves out what is being deleted", Answer: answers.LeavesOutWhatIsBeingDeleted, Says: "whose deletion has begun"},
 		{Name: "leaves out what has ended", Answer: answers.LeavesOutWhatHasEnded, Says: "whose phase is"},
+		{Name: "looks for the beginning of the key", Answer: answers.LooksForTheBeginningOfTheKey, Says: "which is in namespace shop-2"},
 		{Name: "keeps the selector", Answer: answers.KeepsTheSelector, Says: "an earlier call"},
 	},
 	Grade: gradePodsOf,
@@ -70,7 +71,7 @@ func gradePodsOf(t *grade.T, podsOf answer) {
 		set("tier", combination/3%3, "front", "back")
 		set("canary", combination/9%3, "", "yes")
 		set("version", combination/27, "1", "2")
-		for _, namespace := range []string{"shop", "bank"} {
+		for _, namespace := range []string{"shop", "bank", "shop-2"} {
 			name := fmt.Sprintf("%s-%d", app, numbers[len(pods)])
 			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: has}}
 			// The state of a pod does not count.

@@ -32,6 +32,8 @@ var grader = grade.Exercise[answer]{
 		{Name: "ignores the error", Answer: answers.IgnoresTheError, Says: "PodsOn returns no error"},
 		{Name: "leaves out what has ended", Answer: answers.LeavesOutWhatHasEnded, Says: "which is on the node"},
 		{Name: "sorts by namespace and name", Answer: answers.SortsByNamespaceAndName, Says: "in another order"},
+		{Name: "takes the nominated node", Answer: answers.TakesTheNominatedNode, Says: "which has no node yet"},
+		{Name: "adds the index when asked", Answer: answers.AddsTheIndexWhenAsked, Says: "it has no such index"},
 		{Name: "takes any index of that name", Answer: answers.TakesAnyIndexOfThatName, Says: "of somebody else"},
 	},
 	Grade: gradeNodeIndex,
@@ -109,6 +111,10 @@ func gradeNodeIndex(t *grade.T, a answer) {
 	if keys, err := a.PodsOn(store.Store, node); err == nil {
 		t.Reject("the store's error: "+failure.Error(), "PodsOn returns no error, and "+short(keys), "the error of the lookup")
 	}
+	without := podstore.New()
+	if keys, err := a.PodsOn(without, node); err == nil {
+		t.Reject("the store's error: it has no such index", "PodsOn returns no error, and "+short(keys), "the error of the lookup")
+	}
 	broken := podstore.New()
 	broken.Failure = failure
 	if err := add(a, broken); err == nil {
@@ -151,6 +157,7 @@ func (c *cluster) put(key, node string) {
 		c.t.Fatal(err)
 	}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name}}
+	grade.Filled(pod) // it also has a node that it is nominated for
 	pod.Spec.NodeName = node
 	// A pod is on its node until it has gone, whatever its state is.
 	phases := []corev1.PodPhase{corev1.PodPending, corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed}

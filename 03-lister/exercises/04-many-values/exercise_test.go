@@ -31,6 +31,7 @@ var grader = grade.Exercise[answer]{
 		{Name: "fails for a pod without ConfigMaps", Answer: answers.FailsForAPodWithoutConfigMaps, Says: "uses no ConfigMap"},
 		{Name: "looks at the first source only", Answer: answers.LooksAtTheFirstSourceOnly, Says: "uses it in"},
 		{Name: "leaves out what is optional", Answer: answers.LeavesOutWhatIsOptional, Says: "which is optional"},
+		{Name: "returns early without volumes", Answer: answers.ReturnsEarlyWithoutVolumes, Says: "'s envFrom"},
 		{Name: "leaves out what has ended", Answer: answers.LeavesOutWhatHasEnded, Says: "uses it in"},
 	},
 	Grade: gradeByConfigMap,
@@ -85,6 +86,26 @@ func gradeByConfigMap(t *grade.T, byConfigMap answer) {
 			pod.Spec.InitContainers = append(pod.Spec.InitContainers, corev1.Container{EnvFrom: environment(name, use(inInit))})
 		}
 		pod.Spec.InitContainers[1].RestartPolicy = new(corev1.ContainerRestartPolicyAlways) // a sidecar
+		pods = append(pods, pod)
+	}
+	// These use ConfigMaps in one place only.
+	for number, where := range []string{inVolume, inContainer, inInit} {
+		pod := newPod("shop", fmt.Sprintf("only-%d", number))
+		name, second := fmt.Sprintf("only-%d", t.Rand.IntN(100)), fmt.Sprintf("only-%d", 100+t.Rand.IntN(100))
+		switch where {
+		case inVolume:
+			pod.Spec.Volumes = []corev1.Volume{volume(name), volume(second)}
+		case inContainer:
+			pod.Spec.Containers = []corev1.Container{{EnvFrom: environment(name, second)}}
+		case inInit:
+			pod.Spec.InitContainers = []corev1.Container{{EnvFrom: environment(name, second)}}
+		}
+		for _, name := range []string{name, second} {
+			if want["shop/"+name] == nil {
+				want["shop/"+name] = map[string]string{}
+			}
+			want["shop/"+name]["shop/"+pod.Name] = where
+		}
 		pods = append(pods, pod)
 	}
 	none := newPod("shop", "none")

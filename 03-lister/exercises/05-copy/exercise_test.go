@@ -46,7 +46,10 @@ func gradePrepare(t *grade.T, prepare answer) {
 	lister := corelisters.NewPodLister(store)
 	number := t.Rand.IntN(1000)
 	image := fmt.Sprintf("nginx:2.%d", number)
+	already := newPod(t, "shop", "already", map[string]string{"app": "web"})
+	already.Spec.Containers[0].Image = image
 	for _, stored := range []*corev1.Pod{
+		already,
 		newPod(t, "shop", "web", map[string]string{"app": fmt.Sprintf("web-%d", number)}),
 		newPod(t, "bank", "web", map[string]string{"app": fmt.Sprintf("bank-%d", number)}),
 		newPod(t, "shop", "bare", nil),

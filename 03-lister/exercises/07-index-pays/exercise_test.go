@@ -34,6 +34,9 @@ var grader = grade.Exercise[answer]{
 		{Name: "scans", Answer: answers.Scans, Says: "objects or keys for 100 answers"},
 		{Name: "makes all letters small", Answer: answers.MakesAllLettersSmall, Says: "can it mean two pairs"},
 		{Name: "takes any index of that name", Answer: answers.TakesAnyIndexOfThatName, Says: "of somebody else"},
+		{Name: "leaves out an empty part", Answer: answers.LeavesOutAnEmptyPart, Says: `for node "" and app "web", the keys []`},
+		{Name: "takes another label", Answer: answers.TakesAnotherLabel, Says: "no other label"},
+		{Name: "looks in both orders", Answer: answers.LooksInBothOrders, Says: `for node "crowd" and app "web"`},
 		{Name: "sorts by namespace and name", Answer: answers.SortsByNamespaceAndName, Says: "shop-2/a is before shop/a"},
 	},
 	Grade: gradeFind,
@@ -72,10 +75,12 @@ func gradeFind(t *grade.T, a answer) {
 	for _, similar := range similar {
 		c.check(a, similar, "", "the value in the index: can it mean two pairs?")
 	}
-	c.check(a, crowd, "", "Sort in Go's package slices, if you do not use IndexKeys. Whole keys are sorted: shop-2/a is before shop/a")
-	c.check(a, pair{"empty", ""}, "", "a label can be there and be empty")
-	for _, missing := range []pair{{"", "web"}, {crowd.node, ""}, {"no-such-node", "web"}} {
-		c.check(a, missing, "", "which pods have no value in the index?")
+	c.check(a, crowd, "", "which pods have the label app with this value, no other label? And whole keys are sorted: shop-2/a is before shop/a")
+	for _, empty := range empty {
+		c.check(a, empty, "", "a label can be there and be empty")
+	}
+	for _, missing := range []pair{{"", crowd.app}, {crowd.node, ""}, {"", crowd.node}, {"", ""}, {"no-such-node", crowd.app}} {
+		c.check(a, missing, "", "which pods have no value in the index? And can one value mean two pairs, if a part is empty?")
 	}
 
 	// A pod is deleted, and created again under its name on another node. Then its label changes, and then it goes.
@@ -122,6 +127,11 @@ func gradeFind(t *grade.T, a answer) {
 		}
 	}
 
+	without := newCluster(t, 1)
+	if keys, err := a.Find(without.Store, crowd.node, crowd.app); err == nil {
+		t.Reject("the store's error: nobody has called AddIndex for it", fmt.Sprintf("Find returns no error, and %d keys", len(keys)),
+			"the error of the lookup: what do you do with it?")
+	}
 	failure := fmt.Errorf("failure %d of the store", t.Rand.IntN(1000))
 	c.Failure = failure
 	if keys, err := a.Find(c.Store, crowd.node, crowd.app); err == nil {
@@ -144,8 +154,11 @@ var similar = []pair{
 	{"n", "Web-1"}, {"n", "WEB-1"}, {"n1", "Web"}, // upper and lower case are two values of a label
 }
 
-// crowd has several pods.
+// crowd has several pods. Another node has the name of its app, and another app the name of its node.
 var crowd = pair{"crowd", "web"}
+
+// On these nodes, pods have the label app, and it is empty.
+var empty = []pair{{"empty", ""}, {crowd.app, ""}}
 
 // cluster is a store with the pods of a cluster.
 type cluster struct {
@@ -172,15 +185,22 @@ func newCluster(t *grade.T, nodes int) *cluster {
 		c.put(fmt.Sprintf("bank/web-%d", i), crowd)
 		c.put(fmt.Sprintf("shop-2/web-%d", i), crowd)
 	}
-	c.put("shop/no-node", pair{"", "web"})
+	c.put("shop/other-order", pair{crowd.app, crowd.node})
+	c.put("shop/no-node", pair{"", crowd.app})
+	c.put("shop/neither", pair{"", ""})
 	c.put("shop/no-label", pair{crowd.node, ""})
-	c.want[pair{"", "web"}], c.want[pair{crowd.node, ""}] = nil, nil
-	empty := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "empty-label", Labels: map[string]string{"app": ""}}}
-	empty.Spec.NodeName = "empty"
-	if err := c.Add(empty); err != nil {
-		t.Fatal(err)
+	for _, missing := range []pair{{"", crowd.app}, {"", ""}, {crowd.node, ""}} {
+		c.want[missing] = nil
 	}
-	c.want[pair{"empty", ""}] = []string{"shop/empty-label"}
+	for _, p := range empty {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "label-of-" + p.node}}
+		pod.Labels = map[string]string{"app": ""}
+		pod.Spec.NodeName = p.node
+		if err := c.Add(pod); err != nil {
+			t.Fatal(err)
+		}
+		c.want[p] = []string{"shop/" + pod.Name}
+	}
 	return c
 }
 
@@ -192,7 +212,7 @@ func (c *cluster) put(key string, p pair) {
 		c.t.Fatal(err)
 	}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name}}
-	pod.Labels = map[string]string{"tier": "front"}
+	pod.Labels = map[string]string{"tier": "front", "app.kubernetes.io/name": crowd.app, "k8s-app": crowd.app}
 	if p.app != "" {
 		pod.Labels["app"] = p.app
 	}

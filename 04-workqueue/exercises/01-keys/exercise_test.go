@@ -33,6 +33,7 @@ var grader = grade.Exercise[answer]{
 		{Name: "ignores the error of the key", Answer: answers.IgnoresTheErrorOfTheKey, Says: "which is no key"},
 		{Name: "completes the pod", Answer: answers.CompletesThePod, Says: "was changed: Pod web-"},
 		{Name: "drops the managed fields", Answer: answers.DropsTheManagedFields, Says: "was changed: Pod web-"},
+		{Name: "adds each key once", Answer: answers.AddsEachKeyOnce, Says: "what does the handler remember"},
 		{Name: "waits for the end of a pod", Answer: answers.WaitsForTheEndOfAPod, Says: "while it is being deleted"},
 	},
 	Grade: func(t *grade.T, handlerFor answer) { t.Bubble(func(t *grade.T) { grading(t, handlerFor) }) },
@@ -78,8 +79,12 @@ func events(t *grade.T, handler cache.ResourceEventHandler, queue, other queue, 
 	finished := pod() // has run to its end
 	newerFinished := finished.DeepCopy()
 	newerFinished.ResourceVersion, newerFinished.Status.Phase = "2", corev1.PodSucceeded
+	over := pod() // had run to its end before
+	over.Status.Phase = corev1.PodFailed
+	newerOver := over.DeepCopy()
+	newerOver.ResourceVersion, newerOver.Labels = "2", map[string]string{"app": "web"}
 	unchanged := t.Unchanged(
-		added, listed, updated, newer, deleted, missed, ending, leaving, newerLeaving, finished, newerFinished,
+		added, listed, updated, newer, deleted, missed, ending, leaving, newerLeaving, finished, newerFinished, over, newerOver,
 	)
 	for _, event := range []struct {
 		what string
@@ -93,7 +98,10 @@ func events(t *grade.T, handler cache.ResourceEventHandler, queue, other queue, 
 		{"was in the first list, and is being deleted", ending, everyState, func() { handler.OnAdd(ending, true) }},
 		{"was updated while it is being deleted", leaving, everyState, func() { handler.OnUpdate(leaving, newerLeaving) }},
 		{"has succeeded", finished, everyState, func() { handler.OnUpdate(finished, newerFinished) }},
+		{"has another label, after it had failed", over, everyState, func() { handler.OnUpdate(over, newerOver) }},
 		{"was deleted", deleted, "DeleteFunc", func() { handler.OnDelete(deleted) }},
+		{"was added again, with the name of one that was deleted", deleted, everyName, func() { handler.OnAdd(deleted, false) }},
+		{"was updated once more", updated, everyName, func() { handler.OnUpdate(updated, newer) }},
 		{
 			"was deleted while the informer was cut off (a tombstone)", missed, "DeleteFunc: it gets a cache.DeletedFinalStateUnknown here",
 			func() {
@@ -129,15 +137,19 @@ func events(t *grade.T, handler cache.ResourceEventHandler, queue, other queue, 
 	unchanged()
 
 	const expected = `a tombstone with "a/b/c", which is no key: nothing in the queue`
-	if p := panics(func() { handler.OnDelete(cache.DeletedFinalStateUnknown{Key: "a/b/c"}) }); p != nil {
-		t.Reject(expected, fmt.Sprintf("the handler panicked: %v", p), "the error of the function that makes the key")
-	}
-	synctest.Wait()
-	if queue.Len() > 0 {
-		key, _ := queue.Get()
-		t.Reject(expected, fmt.Sprintf("the key %q", key), "the error of the function that makes the key")
+	for _, object := range []any{nil, pod()} {
+		if p := panics(func() { handler.OnDelete(cache.DeletedFinalStateUnknown{Key: "a/b/c", Obj: object}) }); p != nil {
+			t.Reject(expected, fmt.Sprintf("the handler panicked: %v", p), "the error of the function that makes the key")
+		}
+		synctest.Wait()
+		if queue.Len() > 0 {
+			key, _ := queue.Get()
+			t.Reject(expected, fmt.Sprintf("the key %q", key), "the error of the function that makes the key, of the tombstone's Key")
+		}
 	}
 }
+
+const everyName = "what does the handler remember? The queue sees to it that a key is not there twice"
 
 const everyState = "which pods does the handler leave out? The sync looks at how a pod is"
 

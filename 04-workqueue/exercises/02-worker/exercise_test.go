@@ -28,19 +28,27 @@ var grader = grade.Exercise[answer]{
 		{Name: "does not ask for shutdown", Answer: answers.DoesNotAskForShutdown, Says: "a sync of the empty key"},
 		{Name: "calls Done before the sync", Answer: answers.CallsDoneBeforeTheSync, Says: "2 syncs of default/"},
 		{Name: "leaves the keys that are still queued", Answer: answers.LeavesTheKeysThatAreStillQueued, Says: "ShuttingDown"},
+		{Name: "asks Len and not Get", Answer: answers.AsksLenAndNotGet, Says: "a sync of the empty key"},
+		{Name: "asks Len before Done", Answer: answers.AsksLenBeforeDone, Says: "added again during its sync, and is left at ShutDown"},
 		{Name: "does not wait for the last sync", Answer: answers.DoesNotWaitForTheLastSync, Says: "it returned while the sync ran"},
 		{Name: "syncs each key twice", Answer: answers.SyncsEachKeyTwice, Says: "one call of syncHandler"},
 	},
 	Timeout: 10 * time.Second, // for a loop that never waits
-	Grade:   func(t *grade.T, worker answer) { t.Bubble(func(t *grade.T) { grading(t, worker) }) },
+	Grade: func(t *grade.T, worker answer) {
+		t.Bubble(func(t *grade.T) {
+			grading(t, worker)
+			for workers := range 4 {
+				gradeShutDown(t, worker, 1+workers)
+			}
+		})
+	},
 }
 
-// grading runs two workers, whose syncs take up to an hour of the bubble's time.
-func grading(t *grade.T, worker answer) {
+// start runs workers, whose syncs take up to an hour of the bubble's time. The function that it returns waits until all of them
+// wait, and rejects the answer if a sync was wrong.
+func start(t *grade.T, worker answer, workers int) (workqueue.TypedInterface[cache.ObjectName], *syncs, func(doing string)) {
 	queue := workqueue.NewTyped[cache.ObjectName]()
-	defer queue.ShutDown()
-	s := syncs{count: map[cache.ObjectName]int{}, running: map[cache.ObjectName]int{}}
-	const workers = 2
+	s := &syncs{count: map[cache.ObjectName]int{}, running: map[cache.ObjectName]int{}}
 	for range workers {
 		go func() {
 			w := &state{}
@@ -48,7 +56,7 @@ func grading(t *grade.T, worker answer) {
 			s.returns(w)
 		}()
 	}
-	settle := func(doing string) {
+	return queue, s, func(doing string) {
 		t.Helper()
 		t.Doing("%s", doing) // a loop that never waits ends here, when the time is over
 		synctest.Wait()
@@ -58,10 +66,16 @@ func grading(t *grade.T, worker answer) {
 			t.Reject(s.expected, s.wrong, s.look)
 		}
 	}
+}
+
+func grading(t *grade.T, worker answer) {
+	const workers = 2
+	queue, s, settle := start(t, worker, workers)
+	defer queue.ShutDown()
 	settle("a worker waits while the queue is empty")
 	time.Sleep(time.Hour)
 	settle("a worker waits while the queue is empty")
-	if s.returned > 0 {
+	if s.haveReturned() > 0 {
 		t.Reject("a worker waits while the queue is empty", "Worker returned",
 			"Get waits for a key, and its second result says when to return")
 	}
@@ -103,8 +117,40 @@ func grading(t *grade.T, worker answer) {
 		t.Reject(fmt.Sprintf("%d keys were queued at ShutDown: %d syncs", len(left), len(left)), fmt.Sprintf("%d syncs", synced),
 			"the second result of Get: it is true when no key is left, ShuttingDown is true at once")
 	}
-	if s.returned < workers {
+	if s.haveReturned() < workers {
 		t.Reject("the workers return when the queue is shut down and empty", "a worker still runs", "the second result of Get")
+	}
+}
+
+// gradeShutDown shuts the queue down when none, some or all of the workers wait for a key. The others sync one that was added
+// again.
+func gradeShutDown(t *grade.T, worker answer, workers int) {
+	for busy := range workers + 1 {
+		queue, s, settle := start(t, worker, workers)
+		defer queue.ShutDown()
+		var keys []cache.ObjectName
+		for i := range busy {
+			keys = append(keys, cache.NewObjectName(fmt.Sprintf("team-%d", i), "again"))
+			queue.Add(keys[i])
+		}
+		settle("syncs of the keys that are in the queue")
+		for _, key := range keys {
+			queue.Add(key)
+		}
+		settle("a key that is being synced waits")
+		queue.ShutDown()
+		settle("a worker that waits returns after ShutDown")
+		time.Sleep(10 * longest)
+		settle("the workers return after ShutDown")
+		for _, key := range keys {
+			if n := s.of(key); n != 2 {
+				t.Reject(key.String()+" was added again during its sync, and is left at ShutDown: 2 syncs", fmt.Sprintf("%d syncs", n),
+					"the second result of Get: it is true when no key is left. Len does not count a key that waits for Done")
+			}
+		}
+		if s.haveReturned() < workers {
+			t.Reject("the workers return when the queue is shut down and empty", "a worker still runs", "the second result of Get")
+		}
 	}
 }
 
@@ -128,6 +174,13 @@ func (s *syncs) of(key cache.ObjectName) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.count[key]
+}
+
+// haveReturned is how many workers have returned.
+func (s *syncs) haveReturned() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.returned
 }
 
 func (s *syncs) handle(w *state, key cache.ObjectName) {

@@ -1,6 +1,7 @@
 package exercise_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -8,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 
@@ -62,7 +65,7 @@ func grading(t *grade.T, worker answer, few int) {
 				return nil
 			}
 			failures[key]--
-			return errors.New("the server is too busy")
+			return problems[len(attempts[key])%len(problems)]
 		})
 		returned = true
 	}()
@@ -110,6 +113,15 @@ func grading(t *grade.T, worker answer, few int) {
 		}
 	}
 	t.Doing("the worker returns when the queue is shut down and empty")
+}
+
+// problems are what syncs fail with, one after the other.
+var problems = []error{
+	errors.New("the server is too busy"),
+	context.DeadlineExceeded,
+	apierrors.NewNotFound(corev1.Resource("pods"), "web"),
+	apierrors.NewConflict(corev1.Resource("pods"), "web", errors.New("it has changed")),
+	apierrors.NewForbidden(corev1.Resource("pods"), "web", errors.New("it is not allowed")),
 }
 
 func TestExercise(t *testing.T) { grader.Test(t) }

@@ -39,7 +39,7 @@ var grader = grade.Exercise[answer]{
 			t.Bubble(func(t *grade.T) { grading(t, run, workers) })
 		}
 		for i := range 10 { // which of the workers gets the slow key is chance
-			t.Bubble(func(t *grade.T) { oneIsSlow(t, run, i%2) })
+			t.Bubble(func(t *grade.T) { oneIsSlow(t, run, i%2, 2+i/2%2) })
 		}
 	},
 }
@@ -124,10 +124,11 @@ func grading(t *grade.T, run answer, workers int) {
 	}
 }
 
-// oneIsSlow shuts the queue down while two workers sync one key each, and the slow one is the first or the second key.
-func oneIsSlow(t *grade.T, run answer, place int) {
+// oneIsSlow shuts the queue down while two workers sync one key each, and the slow one is the first or the second key. If there is a
+// third worker, it waits for a key.
+func oneIsSlow(t *grade.T, run answer, place, workers int) {
 	queue := workqueue.NewTyped[cache.ObjectName]()
-	s := start(run, queue, 2)
+	s := start(run, queue, workers)
 	time.Sleep(time.Hour) // both wait for a key
 	keys := []cache.ObjectName{cache.NewObjectName("default", "quick"), cache.NewObjectName("default", "quick")}
 	keys[place] = slow
@@ -135,8 +136,16 @@ func oneIsSlow(t *grade.T, run answer, place int) {
 		queue.Add(key)
 	}
 	synctest.Wait()
+	quick := keys[1-place]
+	queue.Add(quick) // during its sync
 	queue.ShutDown()
 	t.Doing("Run returns when the queue is shut down and empty")
+	time.Sleep(takesSlow / 2)
+	synctest.Wait()
+	if n := s.of(quick); n != 2 {
+		t.Reject(fmt.Sprintf("the queue is shut down, and one of %d workers has a slow sync: another syncs the key that was added again", workers),
+			fmt.Sprintf("%d sync(s) of that key while the slow one runs", n), "after ShutDown, who calls Get, and when?")
+	}
 	time.Sleep(2 * takesSlow)
 	synctest.Wait()
 	s.mu.Lock()

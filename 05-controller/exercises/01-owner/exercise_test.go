@@ -38,6 +38,10 @@ var grader = grade.Exercise[answer]{
 		{Name: "hides other errors", Answer: answers.HidesOtherErrors, Says: "500 InternalError: CreateService returns an error"},
 		{Name: "takes any error for a Service that is there", Answer: answers.TakesAnyErrorForAServiceThatIsThere,
 			Says: "returns an error, or nil when the Service is there"},
+		{Name: "takes the end of the namespace for done", Answer: answers.TakesTheEndOfTheNamespaceForDone,
+			Says: "because the namespace is being deleted: CreateService returns an error"},
+		{Name: "takes a busy server for done", Answer: answers.TakesABusyServerForDone,
+			Says: "answered with 429 TooManyRequests: CreateService returns an error"},
 		{Name: "remembers what it has created", Answer: answers.RemembersWhatItHasCreated, Says: "somebody has deleted the Service"},
 		{Name: "overwrites by apply", Answer: answers.OverwritesByApply, Says: "CreateService has changed it"},
 		{Name: "changes the ConfigMap", Answer: answers.ChangesTheConfigMap, Says: "an object in the store was changed: ConfigMap"},
@@ -51,8 +55,14 @@ var grader = grade.Exercise[answer]{
 		namespace := testcluster.Namespace(t, config)
 		configMaps, services := core.ConfigMaps(namespace), core.Services(namespace)
 		name := fmt.Sprintf("orders-%d", t.Rand.IntN(1000))
-		create := func(name string) *corev1.ConfigMap {
-			configMap := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		parent := testkit.Must(configMaps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "parent"}},
+			metav1.CreateOptions{}))(t)
+		create := func(name string) *corev1.ConfigMap { // it has labels, and an owner itself
+			configMap := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+				Name: name, Labels: map[string]string{"app": name}, OwnerReferences: []metav1.OwnerReference{
+					{APIVersion: "v1", Kind: "ConfigMap", Name: parent.Name, UID: parent.UID},
+				},
+			}}
 			return testkit.Must(configMaps.Create(t.Context(), configMap, metav1.CreateOptions{}))(t)
 		}
 		configMap := create(name)
@@ -83,6 +93,7 @@ var grader = grade.Exercise[answer]{
 
 		calls := &grade.Calls{
 			Name: "CreateService", Config: config, Done: "the Service is there, with its owner",
+			More: append([]grade.Fault{grade.Terminating}, grade.Busy...),
 			New: func(number int) grade.Case {
 				configMap := create(fmt.Sprintf("%s-%d", name, number))
 				return grade.Case{

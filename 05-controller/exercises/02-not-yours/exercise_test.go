@@ -50,6 +50,7 @@ var grader = grade.Exercise[answer]{
 		{Name: "patches whatever has the UID", Answer: answers.PatchesWhateverHasTheUID, Says: "the server's has got another controller"},
 		{Name: "decides by the server and patches", Answer: answers.DecidesByTheServerAndPatches,
 			Says: "just before your write, the Service has got another controller"},
+		{Name: "asks for the port first", Answer: answers.AsksForThePortFirst, Says: ", and has the port already"},
 		{Name: "ignores the error of Update", Answer: answers.IgnoresTheErrorOfUpdate, Says: "500 InternalError: SetPort returns an error"},
 	},
 	Grade: func(t *grade.T, setPort answer) {
@@ -70,7 +71,7 @@ var grader = grade.Exercise[answer]{
 		}
 
 		type ref = metav1.OwnerReference
-		billing := createConfigMap("billing")
+		billing, shop := createConfigMap("billing"), createConfigMap("shop")
 		cases := []struct {
 			whose  string
 			owners func(ours ref) []ref
@@ -78,7 +79,7 @@ var grader = grade.Exercise[answer]{
 		}{
 			{"that the ConfigMap controls", func(ours ref) []ref { return []ref{ours} }, true},
 			{"that the ConfigMap controls, and others own", func(ours ref) []ref {
-				return []ref{owner(billing), ours, owner(createConfigMap("shop"))}
+				return []ref{owner(billing), ours, owner(shop)}
 			}, true},
 			{"that has no owner", func(ref) []ref { return nil }, false},
 			{"of another ConfigMap", func(ref) []ref { return []ref{controller(billing)} }, false},
@@ -99,34 +100,39 @@ var grader = grade.Exercise[answer]{
 		t.Rand.Shuffle(len(cases), func(i, j int) { cases[i], cases[j] = cases[j], cases[i] })
 
 		for i, c := range cases {
-			t.Doing("SetPort is called for a Service %s", c.whose)
 			name := fmt.Sprintf("orders-%d-%d", i, t.Rand.IntN(1000))
 			configMap := createConfigMap(name)
 			before := createService(name, c.owners(controller(configMap))...)
-			stored := before.DeepCopy()
-			watched, unchanged := storewatch.Unchanged(t, recorded, configMap, stored)
-			learners := typedcorev1.NewForConfigOrDie(watched).Services(namespace)
-			port := 1024 + t.Rand.Int32N(60000)
-			err := setPort(t.Context(), learners, configMap, stored, port)
-			sent := writes()
-			service := testkit.Must(services.Get(t.Context(), name, metav1.GetOptions{}))(t)
-			switch {
-			case !c.write && len(sent) > 0:
-				t.Reject("no write: this is a Service "+c.whose, "it sends "+strings.Join(sent, ", "),
-					`metav1.OwnerReference; the section "Break it" of the chapter, "Name conflict"`)
-			case !c.write && (err == nil || !strings.Contains(err.Error(), name)):
-				t.Reject(fmt.Sprintf("an error that names Service %s: it is one %s", name, c.whose),
-					fmt.Sprintf("it returns: %v", err), "fmt.Errorf")
-			case c.write && err != nil:
-				t.Reject("the port of a Service "+c.whose+" is set", fmt.Sprintf("it returns: %v", err), "ServiceInterface.Update")
-			case c.write && ports(service) != fmt.Sprint(port):
-				t.Reject(fmt.Sprintf("a Service %s has port %d", c.whose, port), "it has port "+ports(service), "ServiceInterface.Update")
-			case c.write && !apiequality.Semantic.DeepEqual(service.OwnerReferences, before.OwnerReferences):
-				t.Reject("the owners stay", fmt.Sprintf("they are %v", service.OwnerReferences), "Service.OwnerReferences")
-			case c.write && !maps.Equal(service.Labels, before.Labels):
-				t.Reject("the labels stay", fmt.Sprintf("they are %v", service.Labels), "an update replaces the whole object")
+			for _, port := range []int32{3306, 1024 + t.Rand.Int32N(60000)} {
+				whose := c.whose
+				if port == 3306 { // there is nothing to write, but it is still somebody's
+					whose += ", and has the port already"
+				}
+				t.Doing("SetPort is called for a Service %s", whose)
+				stored := before.DeepCopy()
+				watched, unchanged := storewatch.Unchanged(t, recorded, configMap, stored)
+				learners := typedcorev1.NewForConfigOrDie(watched).Services(namespace)
+				err := setPort(t.Context(), learners, configMap, stored, port)
+				sent := writes()
+				service := testkit.Must(services.Get(t.Context(), name, metav1.GetOptions{}))(t)
+				switch {
+				case !c.write && len(sent) > 0:
+					t.Reject("no write: this is a Service "+whose, "it sends "+strings.Join(sent, ", "),
+						`metav1.OwnerReference; the section "Break it" of the chapter, "Name conflict"`)
+				case !c.write && (err == nil || !strings.Contains(err.Error(), name)):
+					t.Reject(fmt.Sprintf("an error that names Service %s: it is one %s", name, whose),
+						fmt.Sprintf("it returns: %v", err), "fmt.Errorf")
+				case c.write && err != nil:
+					t.Reject("the port of a Service "+whose+" is set", fmt.Sprintf("it returns: %v", err), "ServiceInterface.Update")
+				case c.write && ports(service) != fmt.Sprint(port):
+					t.Reject(fmt.Sprintf("a Service %s has port %d", whose, port), "it has port "+ports(service), "ServiceInterface.Update")
+				case c.write && !apiequality.Semantic.DeepEqual(service.OwnerReferences, before.OwnerReferences):
+					t.Reject("the owners stay", fmt.Sprintf("they are %v", service.OwnerReferences), "Service.OwnerReferences")
+				case c.write && !maps.Equal(service.Labels, before.Labels):
+					t.Reject("the labels stay", fmt.Sprintf("they are %v", service.Labels), "an update replaces the whole object")
+				}
+				unchanged()
 			}
-			unchanged()
 		}
 
 		for _, late := range []bool{false, true} {

@@ -11,8 +11,8 @@ import (
 	"k8s.io/client-go/util/retry"
 )
 
-// Take sets holder, in the data of a ConfigMap, to me, if it is not set. The ConfigMap is from a store. Take returns nil if I hold
-// it after that. An error lets the caller try again later, with what the store has then.
+// Take sets holder, in the data of a ConfigMap, to me, if it is not set. The ConfigMap is from a store. Take returns nil only if I
+// hold it after that. An error lets the caller try again later, with what the store has then.
 func Take(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, stored *corev1.ConfigMap, me string) error {
 	if holder := stored.Data["holder"]; holder != "" && holder != me {
 		return fmt.Errorf("%s holds it", holder)

@@ -46,6 +46,7 @@ var grader = grade.Exercise[answer]{
 		{Name: "compares the beginning", Answer: answers.ComparesTheBeginning, Says: "how do you compare the holder with me?"},
 		{Name: "returns conflicts only", Answer: answers.ReturnsConflictsOnly, Says: "500 InternalError: Take returns an error"},
 		{Name: "hides the last of many conflicts", Answer: answers.HidesTheLastOfManyConflicts, Says: `it returns nil, and holder is ""`},
+		{Name: "gives it back after a conflict", Answer: answers.GivesItBackAfterAConflict, Says: "you still hold it"},
 		{Name: "adds what may be there", Answer: answers.AddsWhatMayBeThere, Says: "you have taken it away"},
 	},
 	Grade: func(t *grade.T, take answer) {
@@ -154,6 +155,7 @@ var grader = grade.Exercise[answer]{
 			unchanged()
 		}
 
+		checkHeld(t, configMaps, take, me)
 		checkConflicts(t, config, configMaps, take, me)
 
 		calls := &grade.Calls{
@@ -182,6 +184,31 @@ var grader = grade.Exercise[answer]{
 		calls.FailEachRequest(t)
 		calls.EndContext(t)
 	},
+}
+
+// checkHeld calls the answer with what the store had before an earlier call took the machine, and then with what it has later. The
+// first of these calls may return an error: the answer may know no more than that what it was given is old.
+func checkHeld(t *grade.T, configMaps typedcorev1.ConfigMapInterface, take answer, me string) {
+	for i, data := range []map[string]string{nil, {"place": "hall 0"}, {"holder": ""}} {
+		const when = "you have taken it, and the store does not know that yet: "
+		stored := testkit.Must(configMaps.Create(t.Context(), &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("machine-held-%d", i)}, Data: data,
+		}, metav1.CreateOptions{}))(t)
+		t.Doing("%sTake returns", when)
+		if err := take(t.Context(), configMaps, stored.DeepCopy(), me); err != nil {
+			t.Reject("nobody holds it: Take returns nil", fmt.Sprintf("it returns: %v", err), "ConfigMapInterface.Update")
+		}
+		_ = take(t.Context(), configMaps, stored, me)
+		now := testkit.Must(configMaps.Get(t.Context(), stored.Name, metav1.GetOptions{}))(t)
+		if holder := now.Data["holder"]; holder != me || now.Data["place"] != data["place"] {
+			t.Reject(when+"you still hold it, and the other keys stay", fmt.Sprintf("data is %v", now.Data),
+				"after a conflict, what do you know about the holder?")
+		}
+		if err := take(t.Context(), configMaps, now, me); err != nil {
+			t.Reject("you hold it, and now the store knows that, too: Take returns nil", fmt.Sprintf("it returns: %v", err),
+				"what does the store say?")
+		}
+	}
 }
 
 // checkConflicts calls the answer for a machine that is free, and that somebody changes before each of the answer's writes.

@@ -59,6 +59,11 @@ var grader = grade.Exercise[answer]{
 		{Name: "applies without the UID", Answer: answers.AppliesWithoutTheUID, Says: "is not created again"},
 		{Name: "hides that the finalizer stays", Answer: answers.HidesThatTheFinalizerStays,
 			Says: "it returns nil, and the finalizer is there, and the bucket is gone"},
+		{Name: "removes the bucket after the end, too", Answer: answers.RemovesTheBucketAfterTheEndToo,
+			Says: "ctx has ended, and that of remove has not"},
+		{Name: "creates the bucket for a minute", Answer: answers.CreatesTheBucketForAMinute,
+			Says: "ctx has ended, and that of create has not"},
+		{Name: "hides that ctx has ended", Answer: answers.HidesThatCtxHasEnded, Says: "the bucket cannot be created: ctx ends"},
 		{Name: "has a context of its own", Answer: answers.HasAContextOfItsOwn, Says: "create and remove have ctx"},
 	},
 	Timeout: time.Minute, // it sends more requests than other graders
@@ -243,21 +248,26 @@ func (g *world) newCase(name string, deleted bool) grade.Case {
 
 // These are the finalizers of somebody else.
 const (
-	others = "example.com/others"
+	others = "workbook.example.com/bucket-of-others"
 	late   = "example.com/late"
-	last   = "example.com/z-last"
+	last   = "workbook.example.com/z-last"
 )
 
-// errorsOfBuckets are errors of create and remove. Where the buckets are, something else can be not found, too.
+// errorsOfBuckets are errors of create and remove. Where the buckets are, something else can be not found, too. The last one comes
+// when ctx ends during the call.
 var errorsOfBuckets = []error{
 	errors.New("not now"),
 	apierrors.NewNotFound(schema.GroupResource{Resource: "accounts"}, "billing"),
 	apierrors.NewConflict(schema.GroupResource{Resource: "accounts"}, "billing", errors.New("not now")),
 	apierrors.NewAlreadyExists(schema.GroupResource{Resource: "accounts"}, "billing"),
+	context.Canceled,
 }
 
 // kind says which error it is.
 func kind(err error) string {
+	if errors.Is(err, context.Canceled) {
+		return "ctx ends"
+	}
 	return "a " + cmp.Or(string(apierrors.ReasonForError(err)), "plain") + " error"
 }
 
@@ -271,6 +281,7 @@ type world struct {
 	buckets    map[string]bool
 	foreign    []string // the finalizers of somebody else that the ConfigMap has
 	fails      error    // of create and remove
+	end        func()   // ends ctx
 	called     bool     // one of them was called
 	created    bool     // create was called in the last call
 	expected   string   // what was expected when create or remove was called too early or too late
@@ -305,6 +316,15 @@ func (g *world) set(ctx context.Context, bucket string, there bool) error {
 	if ctx.Value(contextKey{}) == nil {
 		g.expected, g.seen = "create and remove have ctx", "one of them has another context"
 	}
+	if g.fails == context.Canceled {
+		g.end()
+		select {
+		case <-ctx.Done():
+		case <-time.After(3 * time.Second):
+			g.expected = "create and remove have ctx, and end when it ends"
+			g.seen = "ctx has ended, and that of " + map[bool]string{true: "create", false: "remove"}[there] + " has not"
+		}
+	}
 	if g.fails != nil {
 		return g.fails
 	}
@@ -327,7 +347,9 @@ func (g *world) expect(when string, wantError bool) {
 func (g *world) call(when string) error {
 	g.Doing("Sync is called, when %s", when)
 	g.created = false
-	ctx := context.WithValue(g.Context(), contextKey{}, true)
+	ctx, end := context.WithCancel(context.WithValue(g.Context(), contextKey{}, true))
+	defer end()
+	g.end = end
 	err := g.sync(ctx, g.learners, g.name, g.createBucket, g.removeBucket)
 	if configMap := g.configMap(); err == nil && !g.called && configMap != nil && configMap.DeletionTimestamp == nil {
 		// It may have added the finalizer only: the event of this update brings the next sync.

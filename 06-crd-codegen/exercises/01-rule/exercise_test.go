@@ -93,6 +93,8 @@ func gradeRules(t *grade.T, rules answer) {
 		{some, with(func(s *spec) { s.MinReplicas, s.MaxReplicas = s.MinReplicas+20, s.MaxReplicas+20 }), "", accepted},
 		{some, with(func(s *spec) { s.Engine = "a" + engine }), "", "engine"},
 		{sized(size), with(func(s *spec) { s.Engine, s.VolumeSize = engine+"0", new(size+1) }), "", "engine"},
+		{some, with(func(s *spec) { s.Engine = "" }), "", "engine"},
+		{with(func(s *spec) { s.Engine = "" }), some, "", "engine"},
 		{sized(size), sized(size), ", unchanged,", accepted},
 		{some, sized(size), ", with a new volumeSize,", accepted},
 		{sized(size), sized(size + 5), ", with a greater volumeSize,", accepted},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os/exec"
 	"reflect"
 	"regexp"
@@ -20,6 +21,7 @@ import (
 	exercise "example.com/client-go-workbook/06-crd-codegen/exercises/02-field"
 	answers "example.com/client-go-workbook/06-crd-codegen/exercises/answers/02-field"
 	"example.com/client-go-workbook/06-crd-codegen/exercises/answers/02-field/mistakes/allowsazonetwice"
+	"example.com/client-go-workbook/06-crd-codegen/exercises/answers/02-field/mistakes/comparestwopairs"
 	"example.com/client-go-workbook/06-crd-codegen/exercises/answers/02-field/mistakes/hasapatternwithoutanchors"
 	"example.com/client-go-workbook/06-crd-codegen/exercises/answers/02-field/mistakes/hasnojsontag"
 	"example.com/client-go-workbook/06-crd-codegen/exercises/answers/02-field/mistakes/putsablankaftertheplussign"
@@ -41,6 +43,7 @@ var grader = grade.Exercise[any]{
 		{Name: "has no json tag", Answer: hasnojsontag.Cache{}, Says: "without JSON tag"},
 		{Name: "allows a zone twice", Answer: allowsazonetwice.Cache{}, Says: "zones:[a-"},
 		{Name: "has a pattern without anchors", Answer: hasapatternwithoutanchors.Cache{}, Says: "a spec with [eviction:LRU"},
+		{Name: "compares two pairs", Answer: comparestwopairs.Cache{}, Says: "a spec with [zones:[b a-"},
 		{Name: "requires a zone", Answer: requiresazone.Cache{}, Says: "a spec with [zones:[]] is accepted"},
 	},
 	Timeout: 2 * time.Minute, // go compiles controller-gen before its first run
@@ -91,8 +94,11 @@ func gradeField(t *grade.T, typed any) {
 		{map[string]any{}, true},
 		{map[string]any{"port": port, "eviction": "LFU", "zones": []any{zone, "b", "c"}}, true},
 		{map[string]any{"port": 1024, "eviction": "LRU", "zones": []any{zone}}, true},
-		{map[string]any{"port": 65535, "eviction": "Random"}, true},
+		{map[string]any{"port": 65535, "eviction": "Random", "zones": []any{"c", zone}}, true},
 		{map[string]any{"zones": []any{}}, true},
+		{map[string]any{"zones": []any{"Zone 1/" + zone}}, true},
+		{map[string]any{"megabytes": 1}, true},
+		{map[string]any{"megabytes": math.MaxInt32}, true},
 		{map[string]any{"port": 1023}, false},
 		{map[string]any{"port": 0}, false},
 		{map[string]any{"port": 65536}, false},
@@ -107,7 +113,10 @@ func gradeField(t *grade.T, typed any) {
 		{map[string]any{"zones": zone}, false},
 		{map[string]any{"zones": []any{1}}, false},
 		{map[string]any{"zones": []any{zone, zone}}, false},
+		{map[string]any{"zones": []any{zone, zone, "b"}}, false},
 		{map[string]any{"zones": []any{zone, "b", zone}}, false},
+		{map[string]any{"zones": []any{"b", zone, zone}}, false},
+		{map[string]any{"zones": []any{zone, zone, zone}}, false},
 		{map[string]any{"zones": []any{zone, "b", "c", "d"}}, false},
 		{map[string]any{"megabytes": nil}, false}, // it is still required
 		{map[string]any{"megabytes": 0}, false},
@@ -145,9 +154,18 @@ func gradeField(t *grade.T, typed any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cache.Object["spec"] = map[string]any{"megabytes": int64(32), "port": int64(65535), "eviction": "LRU", "zones": []any{"b", zone}}
-	if _, err := caches.Update(t.Context(), cache, metav1.UpdateOptions{}); err != nil {
-		t.Reject("each field can be changed", strings.ReplaceAll(err.Error(), "\n", ""), "the markers with oldSelf")
+	for _, spec := range []map[string]any{
+		{"megabytes": int64(32), "port": int64(65535), "eviction": "LRU", "zones": []any{"b", zone}},
+		{"megabytes": int64(16), "port": int64(1024), "eviction": "Random", "zones": []any{"d"}},
+		{"megabytes": int64(1000), "port": int64(60000), "eviction": "LFU", "zones": []any{"e", "d", "f"}},
+		{"megabytes": int64(128)}, // without the others
+		{"megabytes": int64(64), "port": int64(1024), "eviction": "Random", "zones": []any{"c"}},
+	} {
+		cache.Object["spec"] = spec
+		if cache, err = caches.Update(t.Context(), cache, metav1.UpdateOptions{}); err != nil {
+			t.Reject("each field can be changed, and left out later: "+text(t, spec), strings.ReplaceAll(err.Error(), "\n", ""),
+				"the markers with oldSelf")
+		}
 	}
 }
 

@@ -167,11 +167,29 @@ func gradeStatus(t *grade.T, writeStatus answer) {
 		t.Fatal(err)
 	}
 	second := &dbv1alpha1.DatabaseManager{ObjectMeta: metav1.ObjectMeta{Name: stored.Name}, Spec: stored.Spec}
-	testkit.Must(databases.Create(t.Context(), second, metav1.CreateOptions{}))(t)
+	second = testkit.Must(databases.Create(t.Context(), second, metav1.CreateOptions{}))(t)
 	t.Doing("the fourth WriteStatus to return, with an object that has been deleted since")
 	if after, _ = call(stored); after.Status.AvailableReplicas == available {
 		t.Reject("the new object has no status: it is not the one that was processed", fmt.Sprintf("availableReplicas is %d", available),
 			"a request names an object only by its name, unless it has a resourceVersion")
+	}
+	// The new one comes to what the old one had, and then somebody removes its status.
+	second.Spec.Replicas = new(int32(5))
+	second = testkit.Must(databases.Update(t.Context(), second, metav1.UpdateOptions{}))(t)
+	for _, available = range []int32{0, number} {
+		for _, when := range []string{"for a new object of the same name", "after somebody has removed the status"} {
+			second.Status = dbv1alpha1.DatabaseManagerStatus{}
+			second = testkit.Must(databases.UpdateStatus(t.Context(), second, metav1.UpdateOptions{}))(t)
+			t.Doing("WriteStatus to return, %s", when)
+			after, err := call(second)
+			if got := after.Status; err != nil || got.ObservedGeneration != 2 || got.AvailableReplicas != available {
+				t.Reject(fmt.Sprintf("%s, the server has availableReplicas %d and observedGeneration 2", when, available),
+					fmt.Sprintf("availableReplicas %d and observedGeneration %d, error %v",
+						got.AvailableReplicas, got.ObservedGeneration, err),
+					"what does WriteStatus remember? The object that it is given says all")
+			}
+			second = after
+		}
 	}
 	gradeErrors(t, writeStatus, config, databases)
 }

@@ -22,6 +22,7 @@ import (
 	dbclient "example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned/typed/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/internal/exercise/grade"
 	"example.com/client-go-workbook/internal/exercise/isolatedgroup"
+	"example.com/client-go-workbook/internal/test/testcluster"
 	"example.com/client-go-workbook/internal/test/testkit"
 )
 
@@ -51,6 +52,10 @@ var grader = grade.Exercise[answer]{
 		{Name: "releases what it controls only", Answer: answers.ReleasesWhatItControlsOnly, Says: "not its controller"},
 		{Name: "removes the finalizer by its index", Answer: answers.RemovesTheFinalizerByItsIndex,
 			Says: "another one goes between your read and your write"},
+		{Name: "removes by the index that it has just read", Answer: answers.RemovesByTheIndexThatItHasJustRead,
+			Says: "another one goes before your write"},
+		{Name: "removes an owner by its index", Answer: answers.RemovesAnOwnerByItsIndex, Says: "is no owner any more"},
+		{Name: "takes the first page only", Answer: answers.TakesTheFirstPageOnly, Says: "fill more than one page"},
 		{Name: "writes by name only", Answer: answers.WritesByNameOnly, Says: "one of its name, created since"},
 		{Name: "changes d", Answer: answers.ChangesD, Says: "an object in the store was changed: DatabaseManager"},
 		{Name: "has a context of its own", Answer: answers.HasAContextOfItsOwn, Says: "each request has the ctx"},
@@ -76,17 +81,21 @@ type world struct {
 	team      metav1.OwnerReference // of a ConfigMap
 }
 
-func gradeRetain(t *grade.T, release answer) {
-	config, namespace := isolatedgroup.Start(t)
+func newWorld(t *grade.T, config *rest.Config, namespace string) *world {
 	core := typedcorev1.NewForConfigOrDie(config)
 	configMap := testkit.Must(core.ConfigMaps(namespace).Create(t.Context(),
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "db"}}, metav1.CreateOptions{}))(t)
-	g := &world{
+	return &world{
 		T: t, config: config, namespace: namespace,
 		databases: dbclient.NewForConfigOrDie(config).DatabaseManagers(namespace),
 		secrets:   core.Secrets(namespace),
 		team:      metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: configMap.Name, UID: configMap.UID},
 	}
+}
+
+func gradeRetain(t *grade.T, release answer) {
+	config, namespace := isolatedgroup.Start(t)
+	g := newWorld(t, config, namespace)
 	another := g.create("another")
 	anothers := g.child("s-another", another)
 	// A child of d can have another DatabaseManager as an owner, too.
@@ -159,15 +168,47 @@ func gradeRetain(t *grade.T, release answer) {
 	}
 	calls.FailEachRequest(t)
 	calls.EndContext(t)
+	g = newWorld(t, config, testcluster.Namespace(t, config)) // some answers read all Secrets of the namespace: here are few
+	g.hasPages(release)
 	g.addsAnOwner(release)
 	g.removesAFinalizer(release)
 	g.isReplaced(release)
 }
 
-// addsAnOwner lets somebody else add an owner to a child just before the answer writes it.
+// hasPages lets the server send two Secrets in a page to those who ask for pages: it may always send fewer than they ask for.
+func (g *world) hasPages(release answer) {
+	d := g.create("pages")
+	children := 3 + g.Rand.IntN(3)
+	for i := range children {
+		g.child(fmt.Sprintf("s-pages-%d", i), d)
+	}
+	g.delete(d.Name)
+	config := testkit.Intercept(g.config, func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if query := request.URL.Query(); query.Has("limit") && strings.HasSuffix(request.URL.Path, "/secrets") {
+			request = request.Clone(request.Context())
+			query.Set("limit", "2")
+			request.URL.RawQuery = query.Encode()
+		}
+		return next.RoundTrip(request)
+	})
+	g.Doing("Release to return for a DatabaseManager whose children fill more than one page")
+	for range 3 { // an error is allowed: the key comes back
+		if g.release(g.Context(), config, release, d.Name) == nil {
+			break
+		}
+	}
+	if left := g.referring(d); left > 0 || slices.Contains(g.get(d.Name).Finalizers, retain) {
+		g.Reject("no Secret refers to the DatabaseManager, and coolops.cn/retain is gone, also if the children fill more than one page",
+			fmt.Sprintf("%d of %d Secrets refer to it, and its finalizers are %q", left, children, g.get(d.Name).Finalizers),
+			"a page has a continue token if there are more: metadata.continue of the list")
+	}
+}
+
+// addsAnOwner lets somebody else add an owner to a child just before the answer writes it. It is the first one then.
 func (g *world) addsAnOwner(release answer) {
-	d := g.create("shared")
-	child := g.child("s-shared", d)
+	another, d := g.create("owns-it-too"), g.create("shared")
+	child := g.childOf("s-shared", d, *metav1.NewControllerRef(d, databaseManager), metav1.OwnerReference{
+		APIVersion: databaseManager.GroupVersion().String(), Kind: databaseManager.Kind, Name: another.Name, UID: another.UID})
 	g.delete(d.Name)
 	team := testkit.Must(typedcorev1.NewForConfigOrDie(g.config).ConfigMaps(g.namespace).Create(g.Context(),
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "another-team"}}, metav1.CreateOptions{}))(g)
@@ -175,9 +216,9 @@ func (g *world) addsAnOwner(release answer) {
 	config := testkit.Intercept(g.config, func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
 		if !added && request.Method != http.MethodGet && strings.HasSuffix(request.URL.Path, "/secrets/"+child.Name) {
 			added = true
-			child.OwnerReferences = append(child.OwnerReferences, metav1.OwnerReference{
+			child.OwnerReferences = slices.Insert(child.OwnerReferences, 0, metav1.OwnerReference{
 				APIVersion: "v1", Kind: "ConfigMap", Name: team.Name, UID: team.UID})
-			testkit.Must(g.secrets.Update(request.Context(), child, metav1.UpdateOptions{}))(g)
+			child = testkit.Must(g.secrets.Update(request.Context(), child, metav1.UpdateOptions{}))(g)
 		}
 		return next.RoundTrip(request)
 	})
@@ -187,31 +228,58 @@ func (g *world) addsAnOwner(release answer) {
 		}
 	}
 	now := testkit.Must(g.secrets.Get(g.Context(), child.Name, metav1.GetOptions{}))(g)
-	if !slices.ContainsFunc(now.OwnerReferences, func(owner metav1.OwnerReference) bool { return owner.UID == team.UID }) {
-		g.Reject("an owner that somebody else adds to a Secret between your List and your write stays", "it is gone",
-			"how does the server know which version of the Secret you have read?")
+	for _, owner := range child.OwnerReferences {
+		isOwner := func(other metav1.OwnerReference) bool { return owner.UID == other.UID }
+		if owner.UID != d.UID && !slices.ContainsFunc(now.OwnerReferences, isOwner) {
+			g.Reject("all other owners stay, also if somebody else adds an owner to a Secret between your List and your write",
+				fmt.Sprintf("%s %s is no owner any more", owner.Kind, owner.Name),
+				"how does the server know which version of the Secret you have read?")
+		}
+	}
+	if refersTo(*now, d) {
+		g.Reject("no Secret refers to the DatabaseManager, also if somebody else adds an owner between your List and your write",
+			"Secret "+child.Name+" does, after three calls", "the second call reads the Secret again")
 	}
 }
 
-// removesAFinalizer lets somebody else remove a finalizer that d still has in the store.
+// removesAFinalizer lets somebody else remove a finalizer that d still has in the store: before the call, or just before the
+// answer writes d.
 func (g *world) removesAFinalizer(release answer) {
-	d := g.create("behind")
-	g.delete(d.Name)
-	d = g.get(d.Name)
-	now := d.DeepCopy()
-	now.Finalizers = slices.DeleteFunc(now.Finalizers, func(name string) bool { return name == "example.com/backup" })
-	testkit.Must(g.databases.Update(g.Context(), now, metav1.UpdateOptions{}))(g)
-	g.Doing("Release to return for a DatabaseManager that has lost a finalizer of somebody else since")
-	for range 3 { // an error is allowed: the key comes back, with a newer d
-		if slices.Contains(d.Finalizers, retain) && g.call(g.Context(), g.config, release, d) == nil {
-			break
-		}
+	for _, name := range []string{"behind", "meanwhile"} {
+		d := g.create(name)
+		g.delete(d.Name)
 		d = g.get(d.Name)
-	}
-	if now := g.get(d.Name); !slices.Contains(now.Finalizers, "example.com/archive") || slices.Contains(now.Finalizers, retain) {
-		g.Reject("only coolops.cn/retain goes, also if another one goes between your read and your write",
-			fmt.Sprintf("the finalizers are %q", now.Finalizers),
-			"an index is that of the version which was read: metadata.resourceVersion")
+		removed := false
+		remove := func() {
+			now := d.DeepCopy()
+			now.Finalizers = slices.DeleteFunc(now.Finalizers, func(name string) bool { return name == "example.com/backup" })
+			testkit.Must(g.databases.Update(g.Context(), now, metav1.UpdateOptions{}))(g)
+			removed = true
+		}
+		config, when := g.config, "before your write"
+		if name == "behind" {
+			remove()
+			when = "before the call"
+		} else {
+			config = testkit.Intercept(config, func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
+				if !removed && request.Method != http.MethodGet && strings.HasSuffix(request.URL.Path, "/"+d.Name) {
+					remove()
+				}
+				return next.RoundTrip(request)
+			})
+		}
+		g.Doing("Release to return for a DatabaseManager that loses a finalizer of somebody else %s", when)
+		for range 3 { // an error is allowed: the key comes back, with a newer d
+			if slices.Contains(d.Finalizers, retain) && g.call(g.Context(), config, release, d) == nil {
+				break
+			}
+			d = g.get(d.Name)
+		}
+		if now := g.get(d.Name); !slices.Contains(now.Finalizers, "example.com/archive") || slices.Contains(now.Finalizers, retain) {
+			g.Reject("only coolops.cn/retain goes, also if another one goes between your read and your write",
+				fmt.Sprintf("another one goes %s: the finalizers are then %q", when, now.Finalizers),
+				"an index is that of the version which was read: metadata.resourceVersion")
+		}
 	}
 }
 
@@ -239,21 +307,23 @@ func (g *world) isReplaced(release answer) {
 	}
 }
 
+// referring counts the children of d that refer to it.
+func (g *world) referring(d *dbv1alpha1.DatabaseManager) (children int) {
+	secrets := testkit.Must(g.secrets.List(g.Context(), metav1.ListOptions{LabelSelector: childLabel + "=" + string(d.UID)}))(g)
+	for _, secret := range secrets.Items {
+		if refersTo(secret, d) {
+			children++
+		}
+	}
+	return children
+}
+
 // newCase makes a DatabaseManager with two children for a call of Release in which a request fails.
 func (g *world) newCase(name string, release answer) grade.Case {
 	d := g.create(name)
 	g.child(name+"-a", d)
 	g.child(name+"-b", d)
 	g.delete(name)
-	children := func() (children int) {
-		secrets := testkit.Must(g.secrets.List(g.Context(), metav1.ListOptions{LabelSelector: childLabel + "=" + string(d.UID)}))(g)
-		for _, secret := range secrets.Items {
-			if refersTo(secret, d) {
-				children++
-			}
-		}
-		return children
-	}
 	finalizer := func() string {
 		if slices.Contains(g.get(name).Finalizers, retain) {
 			return "there"
@@ -263,10 +333,10 @@ func (g *world) newCase(name string, release answer) grade.Case {
 	return grade.Case{
 		Call: func(ctx context.Context, config *rest.Config) error { return g.release(ctx, config, release, name) },
 		State: func() string {
-			return fmt.Sprintf("%d Secrets refer to the DatabaseManager, and its finalizer is %s", children(), finalizer())
+			return fmt.Sprintf("%d Secrets refer to the DatabaseManager, and its finalizer is %s", g.referring(d), finalizer())
 		},
 		Check: func(failed grade.Failed) {
-			if finalizer() == "gone" && children() > 0 {
+			if finalizer() == "gone" && g.referring(d) > 0 {
 				g.Reject("the finalizer stays until every child is released",
 					fmt.Sprintf("%s: it is gone, and a Secret still refers to the owner", failed),
 					"when the last finalizer goes, the object goes, and the garbage collector deletes its children")

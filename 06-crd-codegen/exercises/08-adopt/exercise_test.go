@@ -1,8 +1,11 @@
 package exercise_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"testing"
@@ -10,6 +13,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
@@ -49,6 +53,9 @@ var grader = grade.Exercise[answer]{
 			Says: "nothing is written when it is not known"},
 		{Name: "takes any owner for the controller", Answer: answers.TakesAnyOwnerForTheController, Says: "d owns it already"},
 		{Name: "finds its reference by the name", Answer: answers.FindsItsReferenceByTheName, Says: "an earlier one of its name"},
+		{Name: "removes an owner of its name", Answer: answers.RemovesAnOwnerOfItsName,
+			Says: "other owners of the Secret stay: the earlier DatabaseManager db"},
+		{Name: "asks for d only once", Answer: answers.AsksForDOnlyOnce, Says: "the Secret is changed and the DatabaseManager is"},
 		{Name: "replaces the other owners", Answer: answers.ReplacesTheOtherOwners, Says: "is still an owner"},
 	},
 	Timeout: time.Minute, // it sends more requests than other graders
@@ -140,13 +147,18 @@ func gradeAdopt(t *grade.T, adopt answer) {
 			"metav1.IsControlledBy: which owner has controller: true?")
 	}
 
-	s.hasEarlierOwner(d, call)
+	s.hasEarlierOwner(config, d, other)
 
 	rejects := func(what, look string, d *dbv1alpha1.DatabaseManager, before *corev1.Secret) {
 		err := call(d, before)
 		now := s.get(before.Name)
-		if !apiequality.Semantic.DeepEqual(now.OwnerReferences, before.OwnerReferences) {
-			t.Reject("the Secret stays as it is: "+what, "its owners are "+owners(now), look)
+		seen := "its owners are " + owners(now)
+		if apiequality.Semantic.DeepEqual(now.OwnerReferences, before.OwnerReferences) {
+			seen = "its data, labels or annotations have changed"
+		}
+		now.ResourceVersion, now.ManagedFields = before.ResourceVersion, before.ManagedFields
+		if !apiequality.Semantic.DeepEqual(now, before) {
+			t.Reject("the Secret stays as it is: "+what, seen, look)
 		}
 		if err == nil {
 			t.Reject("Adopt returns an error: "+what, "it returns nil", look)
@@ -169,19 +181,38 @@ func gradeAdopt(t *grade.T, adopt answer) {
 	owner.Controller = new(true)
 	rejects("it belongs to a ConfigMap", "metav1.GetControllerOf", d, s.secret(asks, owner))
 
-	// Somebody changes the Secret between a read and a write: at the first write.
-	race := s.secret(asks)
-	var changed bool
-	recorded = testkit.Intercept(config, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-		if r.Method != http.MethodGet && !changed {
-			changed = true
-			patch := []byte(`{"metadata":{"annotations":null}}`)
-			testkit.Must(s.secrets.Patch(t.Context(), race.Name, types.MergePatchType, patch, metav1.PatchOptions{}))(t)
-		}
-		return next.RoundTrip(r)
-	})
-	rejects("the user removes the annotation before the write",
-		"how does the server know which version of the Secret you have read? what do you check again after a conflict?", d, race)
+	// Somebody changes the Secret between a read and a write: at the first write. d can go meanwhile, too.
+	const read = "how does the server know which version of the Secret you have read? what do you check again after a conflict?"
+	const again = "after a conflict, all is asked again: also whether the DatabaseManager is there"
+	annotated := `{"metadata":{"annotations":{"example.com/changed":"now"}}}`
+	for _, race := range []struct {
+		d                 *dbv1alpha1.DatabaseManager
+		what, patch, look string
+		meanwhile         func(name string)
+	}{
+		{d, "the user removes the annotation before the write", `{"metadata":{"annotations":null}}`, read, func(string) {}},
+		{d, "before the write, another one becomes its controller",
+			string(testkit.Must(json.Marshal(map[string]any{"metadata": map[string]any{"ownerReferences": []any{owner}}}))(t)),
+			read, func(string) {}},
+		{s.database("marked"), "before the write, the Secret is changed and the DatabaseManager is marked as deleted", annotated, again,
+			s.delete},
+		{s.database("soon-gone"), "before the write, the Secret is changed and the DatabaseManager is deleted", annotated, again, s.delete},
+		{s.database("soon-another"), "before the write, the Secret is changed and the DatabaseManager is replaced", annotated, again,
+			func(name string) { s.delete(name); s.database(name) }},
+	} {
+		secret := s.secret(map[string]string{"coolops.cn/adopt": race.d.Name})
+		changed := false
+		recorded = testkit.Intercept(config, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+			if r.Method != http.MethodGet && !changed {
+				changed = true
+				*secret = *testkit.Must(s.secrets.Patch(t.Context(), secret.Name, types.MergePatchType, []byte(race.patch),
+					metav1.PatchOptions{}))(t)
+				race.meanwhile(race.d.Name)
+			}
+			return next.RoundTrip(r)
+		})
+		rejects(race.what, race.look, race.d, secret)
+	}
 	recorded = config
 
 	look = "the store can be behind: the server knows"
@@ -200,25 +231,67 @@ func gradeAdopt(t *grade.T, adopt answer) {
 	s.gradeErrors(config)
 }
 
-// hasEarlierOwner lets a Secret refer to an earlier DatabaseManager of the name of d.
-func (s server) hasEarlierOwner(d *dbv1alpha1.DatabaseManager, call func(*dbv1alpha1.DatabaseManager, *corev1.Secret) error) {
-	earlier := *metav1.NewControllerRef(d, answers.Kind)
-	earlier.UID, earlier.Controller = uuid.NewUUID(), nil
-	isEarlier := func(owner metav1.OwnerReference) bool { return owner.UID == earlier.UID }
-	for range 3 { // the garbage collector takes such a reference away: before the call, or in its middle
-		secret := s.secret(map[string]string{"coolops.cn/adopt": d.Name}, earlier)
-		err := call(d, secret)
-		now := s.get(secret.Name)
-		if err != nil && !slices.ContainsFunc(now.OwnerReferences, isEarlier) {
-			continue // a conflict with the garbage collector
+// hasEarlierOwner lets a Secret refer to an earlier DatabaseManager of the name of d, and to others of its kind or its name.
+func (s server) hasEarlierOwner(config *rest.Config, d, other *dbv1alpha1.DatabaseManager) {
+	sameKind := *metav1.NewControllerRef(other, answers.Kind)
+	sameKind.Controller = nil
+	sameName := s.configMap(d.Name)
+	for _, version := range []string{"v1alpha1", "v1beta1", "v1alpha1"} {
+		earlier := *metav1.NewControllerRef(d, answers.Kind)
+		earlier.APIVersion, earlier.UID, earlier.Controller = "coolops.cn/"+version, uuid.NewUUID(), nil
+		secret := s.secret(map[string]string{"coolops.cn/adopt": d.Name}, earlier, sameKind, sameName)
+		// The garbage collector takes such a reference away when it knows its kind: before the call, or in its middle. So what
+		// counts is what there is just before the answer's write, and what the write makes of it.
+		written := s.get(secret.Name)
+		var lost []string
+		wrote := false
+		observed := testkit.Intercept(config, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+			if r.Method == http.MethodGet {
+				return next.RoundTrip(r)
+			}
+			now := s.get(secret.Name)
+			response, err := next.RoundTrip(r)
+			if err == nil && response.StatusCode == http.StatusOK {
+				wrote, written = true, s.readSecret(response)
+				for _, owner := range now.OwnerReferences {
+					switch {
+					case slices.ContainsFunc(written.OwnerReferences, hasUID(owner.UID)):
+					case owner.UID == earlier.UID:
+						lost = append(lost, "the earlier "+owner.Kind+" "+owner.Name)
+					case owner.UID != d.UID:
+						lost = append(lost, owner.Kind+" "+owner.Name)
+					}
+				}
+			}
+			return response, err
+		})
+		s.t.Doing("Adopt to return for a Secret to which an earlier DatabaseManager of the name %s is an owner", d.Name)
+		err := s.adopt(s.t.Context(), observed, d, secret.Name)
+		if apierrors.IsConflict(err) && !wrote && !slices.ContainsFunc(s.get(secret.Name).OwnerReferences, hasUID(earlier.UID)) {
+			continue // with the garbage collector
 		}
-		if err != nil || !metav1.IsControlledBy(now, d) || !slices.ContainsFunc(now.OwnerReferences, s.isTeam) {
-			s.t.Reject("an earlier one of its name is an owner of the Secret: d becomes the controller, and the ConfigMap stays an owner",
-				fmt.Sprintf("Adopt returns %v, d is its controller: %t, its owners are %s",
-					err, metav1.IsControlledBy(now, d), owners(now)),
-				"owners are compared by their UIDs")
+		seen := fmt.Sprintf("Adopt returns %v, d is its controller: %t, its owners are %s",
+			err, metav1.IsControlledBy(written, d), owners(written))
+		const look = "owners are compared by their UIDs"
+		if err != nil || !metav1.IsControlledBy(written, d) {
+			s.t.Reject("an earlier one of its name is an owner of the Secret: d becomes the controller", seen, look)
+		}
+		if len(lost) > 0 {
+			s.t.Reject("other owners of the Secret stay: "+lost[0], seen, look)
 		}
 	}
+}
+
+// readSecret reads the Secret in an answer of the server, and leaves the answer as it is.
+func (s server) readSecret(response *http.Response) *corev1.Secret {
+	body := testkit.Must(io.ReadAll(response.Body))(s.t)
+	response.Body.Close()
+	response.Body = io.NopCloser(bytes.NewReader(body))
+	secret := &corev1.Secret{}
+	if err := json.Unmarshal(body, secret); err != nil {
+		s.t.Fatal(err)
+	}
+	return secret
 }
 
 // gradeErrors lets each request of the answer fail.
@@ -257,6 +330,10 @@ func (s server) gradeErrors(config *rest.Config) {
 	calls.EndContext(s.t)
 }
 
+func hasUID(uid types.UID) func(metav1.OwnerReference) bool {
+	return func(owner metav1.OwnerReference) bool { return owner.UID == uid }
+}
+
 func (s server) isTeam(owner metav1.OwnerReference) bool { return owner.UID == s.team.UID }
 
 func (s server) database(name string) *dbv1alpha1.DatabaseManager {
@@ -264,7 +341,7 @@ func (s server) database(name string) *dbv1alpha1.DatabaseManager {
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec:       dbv1alpha1.DatabaseManagerSpec{Dbtype: dbv1alpha1.MySQL, DeploymentName: name},
 	}
-	if name == "db" {
+	if name == "db" || name == "marked" {
 		d.Finalizers = []string{"example.com/archive"} // it is only marked as deleted
 	}
 	return testkit.Must(s.databases.Create(s.t.Context(), d, metav1.CreateOptions{}))(s.t)

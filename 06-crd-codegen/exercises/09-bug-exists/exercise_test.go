@@ -39,6 +39,7 @@ var grader = grade.Exercise[answer]{
 		{Name: "removes the one that the bug has created", Answer: answers.RemovesTheOneThatTheBugHasCreated, Says: "it is gone"},
 		{Name: "scales the one that the bug has created", Answer: answers.ScalesTheOneThatTheBugHasCreated, Says: "its spec has changed"},
 		{Name: "adds an owner", Answer: answers.AddsAnOwner, Says: "owners [DatabaseManager shop"},
+		{Name: "updates with a new object", Answer: answers.UpdatesWithANewObject, Says: "their annotation is gone"},
 		{Name: "adds a port", Answer: answers.AddsAPort, Says: "something else in its spec"},
 		{Name: "deletes what has the wrong replicas", Answer: answers.DeletesWhatHasTheWrongReplicas,
 			Says: "it is another one of that name"},
@@ -135,6 +136,18 @@ func gradeSync(t *grade.T, sync answer) {
 	if names := list(t, deployments); len(names) != len(all)+1 {
 		t.Reject(fmt.Sprintf("%d Deployments, one for each DatabaseManager, and %s", len(all), bugs.Name),
 			fmt.Sprintf("there are %s", names), "the names")
+	}
+	note := fmt.Sprint(t.Rand.Uint64())
+	for _, d := range all { // somebody else adds a note, and then the replicas change
+		patch := fmt.Appendf(nil, `{"metadata": {"annotations": {"example.com/note": %q}}}`, note)
+		testkit.Must(unrecorded.Patch(t.Context(), d.Spec.DeploymentName, types.MergePatchType, patch, metav1.PatchOptions{}))(t)
+		*d.Spec.Replicas++
+		_ = syncUnlessConflict(t.Context(), sync, deployments, d) // gradeErrors is about errors
+		deployment := testkit.Must(unrecorded.Get(t.Context(), d.Spec.DeploymentName, metav1.GetOptions{}))(t)
+		if deployment.Annotations["example.com/note"] != note {
+			t.Reject("what others have set in Deployment "+deployment.Name+" stays when the replicas change", "their annotation is gone",
+				"which object does the update send: the one that was read, or a new one?")
+		}
 	}
 	gradeErrors(t, sync, config, namespace, false)
 	gradeErrors(t, sync, config, namespace, true)

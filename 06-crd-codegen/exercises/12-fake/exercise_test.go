@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -34,6 +35,10 @@ var grader = grade.Exercise[answer]{
 		{Name: "counts the requests to the fake", Answer: answers.CountsTheRequestsToTheFake, Says: "your Check returns nil"},
 		{Name: "checks one sync only", Answer: answers.ChecksOneSyncOnly, Says: "observedGeneration is never raised"},
 		{Name: "checks only the error of sync", Answer: answers.ChecksOnlyTheErrorOfSync, Says: "the status is written with Update"},
+		{Name: "ignores the error of the second sync", Answer: answers.IgnoresTheErrorOfTheSecondSync,
+			Says: "its second sync of an object returns an error"},
+		{Name: "takes a higher generation for right", Answer: answers.TakesAHigherGenerationForRight,
+			Says: "observedGeneration is higher than the object's generation"},
 		{Name: "looks at the generation only", Answer: answers.LooksAtTheGenerationOnly, Says: "availableReplicas is never changed"},
 		{Name: "ignores errors of the server", Answer: answers.IgnoresErrorsOfTheServer, Says: "when the API server does not answer"},
 		{Name: "gives sync a fifth of a second", Answer: answers.GivesSyncAFifthOfASecond, Says: "for a controller that is right"},
@@ -54,9 +59,26 @@ func gradeCheck(t *grade.T, check answer) {
 	databases := dbclient.NewForConfigOrDie(config).DatabaseManagers(namespace)
 	// call calls Check. Its request with this number is not answered. If it is a read, the later ones are not, either: a Check that
 	// waits may read again. 0 means that all are answered.
-	call := func(sync sync, lost int) (requests int, err error) {
-		ctx, cancel := context.WithTimeout(context.WithValue(t.Context(), contextKey{}, true), 10*time.Second)
+	//
+	// After a wrong sync, the right status does not come any more. So a Check that only waits for it gets 2 seconds, and a Check
+	// that calls a wrong sync again and again gets 5.
+	call := func(sync sync, lost int, wrong bool) (requests int, err error) {
+		limit := 10 * time.Second
+		if wrong {
+			limit /= 2
+		}
+		ctx, cancel := context.WithTimeout(context.WithValue(t.Context(), contextKey{}, true), limit)
 		defer cancel()
+		called := sync
+		if wrong {
+			waits := time.AfterFunc(time.Hour, cancel)
+			defer waits.Stop()
+			called = func(ctx context.Context, databases dbclient.DatabaseManagerInterface, name string) error {
+				waits.Stop()
+				defer waits.Reset(2 * time.Second)
+				return sync(ctx, databases, name)
+			}
+		}
 		reads, foreign, gone := 0, "", false
 		seen := testkit.Intercept(config, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 			if reads++; r.Method != http.MethodGet {
@@ -75,7 +97,7 @@ func gradeCheck(t *grade.T, check answer) {
 			}
 			return next.RoundTrip(r)
 		})
-		err = check(ctx, dbclient.NewForConfigOrDie(seen).DatabaseManagers(namespace), sync)
+		err = check(ctx, dbclient.NewForConfigOrDie(seen).DatabaseManagers(namespace), called)
 		if err := databases.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -113,6 +135,10 @@ func gradeCheck(t *grade.T, check answer) {
 					d.Status.AvailableReplicas = before.Status.AvailableReplicas
 				}
 			}), false},
+		{"has a bug: observedGeneration is higher than the object's generation", "is a number that is too high right, too?",
+			writesWith(update, func(_, d *dbv1alpha1.DatabaseManager) { d.Status.ObservedGeneration++ }), false},
+		{"has a bug: availableReplicas is higher than spec.replicas", "is a number that is too high right, too?",
+			writesWith(update, func(_, d *dbv1alpha1.DatabaseManager) { d.Status.AvailableReplicas++ }), false},
 		{"has a bug: Ready is always False", "the three parts of a right status",
 			writesWith(update, func(_, d *dbv1alpha1.DatabaseManager) { d.Status.Conditions[0].Status = metav1.ConditionFalse }), false},
 		{"has a bug: only the second sync of an object sets Ready", "the status after each sync",
@@ -121,10 +147,18 @@ func gradeCheck(t *grade.T, check answer) {
 					d.Status.Conditions = nil
 				}
 			}), false},
-		{"has a bug: it returns an error, though the status is right", "the error of sync",
-			writesWith(func(ctx context.Context, databases dbclient.DatabaseManagerInterface, d *dbv1alpha1.DatabaseManager) error {
-				return cmp.Or(update(ctx, databases, d), errors.New("sync always fails"))
-			}, nothing), false},
+		{"has a bug: Ready is Unknown after the second sync of an object", "the three parts of a right status, after each sync",
+			writesWith(update, func(before, d *dbv1alpha1.DatabaseManager) {
+				if before.Status.ObservedGeneration > 0 {
+					d.Status.Conditions[0].Status = metav1.ConditionUnknown
+				}
+			}), false},
+		{"has a bug: its first sync of an object returns an error, though the status is right", "the error of each sync",
+			fails(isFirst, errors.New("sync has failed")), false},
+		{"has a bug: its first sync of an object returns a conflict, though the status is right", "the error of each sync, of every kind",
+			fails(isFirst, apierrors.NewConflict(dbv1alpha1.Resource("databasemanagers"), "", errors.New("it has changed"))), false},
+		{"has a bug: its second sync of an object returns an error, though the status is right", "the error of each sync",
+			fails(func(before *dbv1alpha1.DatabaseManager) bool { return !isFirst(before) }, errors.New("sync has failed")), false},
 		{"has a bug: the CRD does not accept the condition's reason", "the error of sync, or the conditions that the server has",
 			writesWith(update, func(_, d *dbv1alpha1.DatabaseManager) { d.Status.Conditions[0].Reason = "Replicas ready" }), false},
 		{"has a bug: it writes no resourceVersion", "the error of sync, or the status that the server has",
@@ -134,10 +168,10 @@ func gradeCheck(t *grade.T, check answer) {
 	for _, i := range t.Rand.Perm(len(controllers)) {
 		c := controllers[i]
 		t.Doing("Check to return for a controller that %s", c.what)
-		_, err := call(c.sync, 0)
 		if !c.right {
 			bugs++
 		}
+		_, err := call(c.sync, 0, !c.right)
 		switch {
 		case c.right && err != nil:
 			t.Reject("Check returns nil for a controller that "+c.what, err.Error(),
@@ -156,7 +190,7 @@ func gradeCheck(t *grade.T, check answer) {
 
 	for lost := 1; ; lost++ {
 		t.Doing("Check to return when the API server does not answer request %d", lost)
-		requests, err := call(writesWith(update, nothing), lost)
+		requests, err := call(writesWith(update, nothing), lost, false)
 		if requests < lost {
 			break // all have been answered
 		}
@@ -185,6 +219,20 @@ func writesWith(
 			LastTransitionTime: metav1.Now()}}
 		change(before, d)
 		return write(ctx, databases, d)
+	}
+}
+
+func isFirst(before *dbv1alpha1.DatabaseManager) bool { return before.Status.ObservedGeneration == 0 }
+
+// fails returns a sync that writes the right status, and then returns an error, if that is so of the object before.
+func fails(when func(before *dbv1alpha1.DatabaseManager) bool, failure error) sync {
+	return func(ctx context.Context, databases dbclient.DatabaseManagerInterface, name string) error {
+		var failed error
+		return cmp.Or(writesWith(update, func(before, _ *dbv1alpha1.DatabaseManager) {
+			if when(before) {
+				failed = failure
+			}
+		})(ctx, databases, name), failed)
 	}
 }
 

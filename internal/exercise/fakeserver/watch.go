@@ -69,12 +69,11 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, c *call) error {
 	}
 }
 
-// open registers a watch with the events that it begins with.
+// open returns a watch with the events that it begins with.
 func (s *Server) open(c *call, from int64) *openWatch {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w := &openWatch{call: c, kind: s.kinds[c.resource], wake: make(chan struct{}, 1)}
-	s.watches[w] = struct{}{}
 	streamsList := c.options.SendInitialEvents != nil && *c.options.SendInitialEvents
 	switch {
 	case streamsList && from > s.version:
@@ -96,6 +95,9 @@ func (s *Server) open(c *call, from int64) *openWatch {
 				w.send(change)
 			}
 		}
+	}
+	if !w.ended { // one that only brings an error is never open
+		s.watches[w] = struct{}{}
 	}
 	return w
 }

@@ -3,6 +3,7 @@ package grade
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 
 	"k8s.io/client-go/rest"
@@ -35,7 +36,7 @@ type Calls struct {
 	Done string
 	// Right says what is right when a request fails; ErrorOrDone if it is nil.
 	Right func(Request, Fault) Outcome
-	// More are faults besides the usual ones, such as [Busy].
+	// More are faults besides the usual ones, such as [Busy] and [Terminating].
 	More []Fault
 	// Look says where to look when an error of a request is not treated well.
 	Look string
@@ -114,7 +115,7 @@ func (c *Calls) FailEachRequest(t *T) {
 			work.chosen = request.isNumber
 		}
 		for _, fault := range faults {
-			if c.right(request, fault) == NotTried {
+			if c.right(request, fault) == NotTried || fault == Terminating && request.Method != http.MethodPost {
 				continue
 			}
 			if work == nil || !c.fail(t, work, fault) {

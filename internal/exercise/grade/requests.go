@@ -14,6 +14,7 @@ import (
 	"sync"
 	"syscall"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -69,6 +70,9 @@ const (
 	ServerTimeout      Fault = "was answered with 500 ServerTimeout"
 	ServiceUnavailable Fault = "was answered with 503 ServiceUnavailable"
 	Timeout            Fault = "was answered with 504 Timeout"
+
+	// Terminating is an answer to a create only. Its cause says that the namespace is being deleted.
+	Terminating Fault = "was answered with 403 Forbidden, because the namespace is being deleted"
 )
 
 // Busy are the faults of a server that has no time. They invite an answer to send again.
@@ -201,6 +205,9 @@ func fail(request Request, fault Fault, sent *http.Request, next http.RoundTripp
 		status = apierrors.NewInternalError(cause)
 	case Forbidden:
 		status = apierrors.NewForbidden(resource, request.Name, cause)
+	case Terminating:
+		status = apierrors.NewForbidden(resource, request.Name, errors.New("unable to create new content because it is being terminated"))
+		status.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause, Message: cause.Error()}}
 	case NotFound:
 		status = apierrors.NewNotFound(resource, request.Name)
 	case Conflict:

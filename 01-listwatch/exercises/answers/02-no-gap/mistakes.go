@@ -158,3 +158,25 @@ func ReturnsBeforeTheLastReport(ctx context.Context, pods typedcorev1.PodInterfa
 	}()
 	return ListAndWatch(ctx, pods, func(event, name string) { events <- [2]string{event, name} })
 }
+
+// ComparesVersionsAsTexts leaves out what the list has shown. As texts, "1002" is less than "998".
+func ComparesVersionsAsTexts(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error {
+	list, err := pods.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, pod := range list.Items {
+		report("LISTED", pod.Name)
+	}
+	changes, err := pods.Watch(ctx, metav1.ListOptions{ResourceVersion: list.ResourceVersion})
+	if err != nil {
+		return err
+	}
+	defer changes.Stop()
+	for event := range changes.ResultChan() {
+		if pod := event.Object.(*corev1.Pod); pod.ResourceVersion > list.ResourceVersion {
+			report(string(event.Type), pod.Name)
+		}
+	}
+	return nil
+}

@@ -46,12 +46,12 @@ func (k known) replace(list []corev1.Pod, report func(event, name string)) {
 			report("DELETED", name)
 		}
 	}
-	for name, pod := range listed {
-		switch old := k[name]; {
+	for _, pod := range list {
+		switch old := k[pod.Name]; {
 		case old == nil || old.UID != pod.UID:
-			report("ADDED", name)
+			report("ADDED", pod.Name)
 		case old.ResourceVersion != pod.ResourceVersion:
-			report("MODIFIED", name)
+			report("MODIFIED", pod.Name)
 		}
 	}
 	clear(k)

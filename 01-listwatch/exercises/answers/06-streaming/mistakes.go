@@ -213,3 +213,30 @@ func OpensTheNextWatch(ctx context.Context, pods typedcorev1.PodInterface) (name
 	}
 	return names, resourceVersion, err
 }
+
+// GoesByTheLastBookmark takes a watch that ends after any bookmark for a whole list.
+func GoesByTheLastBookmark(ctx context.Context, pods typedcorev1.PodInterface) (names []string, resourceVersion string, err error) {
+	w, err := pods.Watch(ctx, options())
+	if err != nil {
+		return nil, "", err
+	}
+	defer w.Stop()
+	for event := range w.ResultChan() {
+		switch event.Type {
+		case watch.Added:
+			names = append(names, event.Object.(*corev1.Pod).Name)
+		case watch.Bookmark:
+			pod := event.Object.(*corev1.Pod)
+			resourceVersion = pod.ResourceVersion
+			if pod.Annotations[metav1.InitialEventsAnnotationKey] == "true" {
+				return names, resourceVersion, nil
+			}
+		case watch.Error:
+			return nil, "", apierrors.FromObject(event.Object)
+		}
+	}
+	if resourceVersion == "" {
+		return nil, "", errors.New("the watch has ended before the initial events have")
+	}
+	return names, resourceVersion, nil
+}

@@ -12,21 +12,25 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// ForgetsDial has a transport of its own, which opens its connections by itself: not through the proxy that config knows.
+// ForgetsDial has a transport of its own, which opens its connections by itself: not as config wants it.
 func ForgetsDial(config *rest.Config, silence time.Duration) (typedcorev1.PodsGetter, error) {
-	tlsConfig, err := rest.TLSConfigFor(config)
-	if err != nil {
-		return nil, err
-	}
-	transport, err := rest.HTTPWrappersForConfig(config, &http.Transport{
-		TLSClientConfig:   tlsConfig,
-		ForceAttemptHTTP2: true,
-		HTTP2:             &http.HTTP2Config{SendPingTimeout: silence / 2, PingTimeout: silence / 2},
-	})
-	if err != nil {
-		return nil, err
-	}
-	return typedcorev1.NewForConfigAndClient(config, &http.Client{Transport: transport})
+	config = rest.CopyConfig(config)
+	config.Dial = nil
+	return BuildsATransportOfItsOwn(config, silence)
+}
+
+// ForgetsTimeout has a http.Client of its own, of which client-go does not set the Timeout.
+func ForgetsTimeout(config *rest.Config, silence time.Duration) (typedcorev1.PodsGetter, error) {
+	config = rest.CopyConfig(config)
+	config.Timeout = 0
+	return BuildsATransportOfItsOwn(config, silence)
+}
+
+// ForgetsProxy has a transport of its own, which asks no proxy.
+func ForgetsProxy(config *rest.Config, silence time.Duration) (typedcorev1.PodsGetter, error) {
+	config = rest.CopyConfig(config)
+	config.Proxy = nil
+	return BuildsATransportOfItsOwn(config, silence)
 }
 
 // HasAClientOfItsOwn has a transport of its own, which sends no token: client-go adds it in a wrapper of the transport.
@@ -128,6 +132,7 @@ func LeavesTheAnswer15Seconds(config *rest.Config, silence time.Duration) (typed
 	}
 	transport, err := rest.HTTPWrappersForConfig(config, &http.Transport{
 		DialContext:       config.Dial,
+		Proxy:             config.Proxy,
 		TLSClientConfig:   tlsConfig,
 		ForceAttemptHTTP2: true,
 		HTTP2:             &http.HTTP2Config{SendPingTimeout: silence - 15*time.Second},

@@ -16,6 +16,7 @@ func BuildsATransportOfItsOwn(config *rest.Config, silence time.Duration) (typed
 	}
 	transport, err := rest.HTTPWrappersForConfig(config, &http.Transport{
 		DialContext:       config.Dial,
+		Proxy:             config.Proxy,
 		TLSClientConfig:   tlsConfig,
 		ForceAttemptHTTP2: true,
 		HTTP2:             &http.HTTP2Config{SendPingTimeout: silence / 3, PingTimeout: silence / 3},
@@ -23,5 +24,5 @@ func BuildsATransportOfItsOwn(config *rest.Config, silence time.Duration) (typed
 	if err != nil {
 		return nil, err
 	}
-	return typedcorev1.NewForConfigAndClient(config, &http.Client{Transport: transport})
+	return typedcorev1.NewForConfigAndClient(config, &http.Client{Transport: transport, Timeout: config.Timeout})
 }

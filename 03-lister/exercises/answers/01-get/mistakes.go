@@ -85,3 +85,29 @@ func TriesAgain(pods corelisters.PodLister, namespace, name string) (image strin
 	}
 	return image, err
 }
+
+// TakesGoneForNotFound takes an error that sounds alike for NotFound.
+func TakesGoneForNotFound(pods corelisters.PodLister, namespace, name string) (string, error) {
+	pod, err := pods.Pods(namespace).Get(name)
+	switch {
+	case apierrors.IsNotFound(err), apierrors.IsGone(err):
+		return "", nil
+	case err != nil:
+		return "", err
+	}
+	return pod.Spec.Containers[0].Image, nil
+}
+
+// TakesTheImageFromTheStatus takes the first status for that of the first container.
+func TakesTheImageFromTheStatus(pods corelisters.PodLister, namespace, name string) (string, error) {
+	pod, err := pods.Pods(namespace).Get(name)
+	switch {
+	case apierrors.IsNotFound(err):
+		return "", nil
+	case err != nil:
+		return "", err
+	case len(pod.Status.ContainerStatuses) > 0:
+		return pod.Status.ContainerStatuses[0].Image, nil
+	}
+	return pod.Spec.Containers[0].Image, nil
+}

@@ -3,6 +3,7 @@ package exercise
 import (
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -145,4 +146,20 @@ func KeepsTheSelector(pods corelisters.PodLister, service *corev1.Service) ([]st
 	service = service.DeepCopy()
 	service.Spec.Selector = first.(map[string]string)
 	return PodsOf(pods, service)
+}
+
+// LooksForTheBeginningOfTheKey takes a namespace whose name begins in the same way for the Service's.
+func LooksForTheBeginningOfTheKey(pods corelisters.PodLister, service *corev1.Service) ([]string, error) {
+	if len(service.Spec.Selector) == 0 {
+		return nil, nil
+	}
+	found, err := pods.List(labels.SelectorFromSet(service.Spec.Selector))
+	var names []string
+	for _, pod := range found {
+		if strings.HasPrefix(cache.MetaObjectToName(pod).String(), service.Namespace) {
+			names = append(names, pod.Name)
+		}
+	}
+	slices.Sort(names)
+	return names, err
 }

@@ -125,3 +125,29 @@ var TakesAnyIndexOfThatName = Answer{
 	},
 	PodsOn: PodsOn,
 }
+
+// TakesTheNominatedNode puts a pod without a node into the entry of the node that it may get.
+var TakesTheNominatedNode = Answer{
+	AddIndex: func(pods indexer) error {
+		return pods.AddTypedIndexers(cache.TypedIndexers[*corev1.Pod]{byNode: func(pod *corev1.Pod) ([]string, error) {
+			if node := cmp.Or(pod.Spec.NodeName, pod.Status.NominatedNodeName); node != "" {
+				return []string{node}, nil
+			}
+			return nil, nil
+		}})
+	},
+	PodsOn: PodsOn,
+}
+
+// AddsTheIndexWhenAsked hides that AddIndex was not called.
+var AddsTheIndexWhenAsked = Answer{
+	AddIndex: AddIndex,
+	PodsOn: func(pods indexer, node string) ([]string, error) {
+		if pods.GetIndexers()[byNode] == nil {
+			if err := AddIndex(pods); err != nil {
+				return nil, err
+			}
+		}
+		return PodsOn(pods, node)
+	},
+}

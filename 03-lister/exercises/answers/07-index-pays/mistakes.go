@@ -2,6 +2,7 @@ package exercise
 
 import (
 	"cmp"
+	"path"
 	"slices"
 	"strings"
 
@@ -171,4 +172,54 @@ var SortsByNamespaceAndName = Answer{
 		}
 		return keys, err
 	},
+}
+
+// LeavesOutAnEmptyPart joins with a function that leaves out what is empty: a pod on the node web, whose app is empty, has the same
+// value as one without a node, whose app is web.
+var LeavesOutAnEmptyPart = Answer{
+	AddIndex: func(pods indexer) error {
+		return pods.AddTypedIndexers(cache.TypedIndexers[*corev1.Pod]{byNodeAndApp: func(pod *corev1.Pod) ([]string, error) {
+			app, hasApp := pod.Labels["app"]
+			if pod.Spec.NodeName == "" || !hasApp {
+				return nil, nil
+			}
+			return []string{path.Join(pod.Spec.NodeName, app)}, nil
+		}})
+	},
+	Find: func(pods indexer, node, app string) ([]string, error) {
+		return pods.IndexKeys(byNodeAndApp, path.Join(node, app))
+	},
+}
+
+// LooksInBothOrders has a value of both parts that does not say which one is the node.
+var LooksInBothOrders = Answer{
+	AddIndex: func(pods indexer) error {
+		return pods.AddTypedIndexers(cache.TypedIndexers[*corev1.Pod]{byNodeAndApp: func(pod *corev1.Pod) ([]string, error) {
+			app, hasApp := pod.Labels["app"]
+			if pod.Spec.NodeName == "" || !hasApp {
+				return nil, nil
+			}
+			return []string{value(min(pod.Spec.NodeName, app), max(pod.Spec.NodeName, app))}, nil
+		}})
+	},
+	Find: func(pods indexer, node, app string) ([]string, error) {
+		return Find(pods, min(node, app), max(node, app))
+	},
+}
+
+// TakesAnotherLabel takes a label with a similar meaning, if a pod does not have the one that was asked for.
+var TakesAnotherLabel = Answer{
+	AddIndex: func(pods indexer) error {
+		return pods.AddTypedIndexers(cache.TypedIndexers[*corev1.Pod]{byNodeAndApp: func(pod *corev1.Pod) ([]string, error) {
+			app, exists := pod.Labels["app"]
+			if !exists {
+				app, exists = pod.Labels["app.kubernetes.io/name"]
+			}
+			if pod.Spec.NodeName == "" || !exists {
+				return nil, nil
+			}
+			return []string{value(pod.Spec.NodeName, app)}, nil
+		}})
+	},
+	Find: Find,
 }

@@ -116,3 +116,15 @@ func podOf(object any) *corev1.Pod {
 	pod, _ := object.(*corev1.Pod)
 	return pod
 }
+
+// AddsEachKeyOnce remembers which keys it has added. A pod that is updated, or comes again under its name, has one of them.
+func AddsEachKeyOnce(queue workqueue.TypedInterface[cache.ObjectName]) cache.ResourceEventHandler {
+	known := map[cache.ObjectName]bool{}
+	return forEachEvent(func(object any) {
+		key, err := cache.DeletionHandlingObjectToName(object)
+		if err == nil && !known[key] {
+			known[key] = true
+			queue.Add(key)
+		}
+	})
+}

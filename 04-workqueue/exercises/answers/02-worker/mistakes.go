@@ -100,3 +100,28 @@ func SyncsEachKeyTwice(queue workqueue.TypedInterface[cache.ObjectName], syncHan
 		queue.Done(key)
 	}
 }
+
+// AsksLenAndNotGet does not know that a Get which waits ends at ShutDown, without a key.
+func AsksLenAndNotGet(queue workqueue.TypedInterface[cache.ObjectName], syncHandler func(cache.ObjectName)) {
+	for !queue.ShuttingDown() || queue.Len() > 0 {
+		key, _ := queue.Get()
+		syncHandler(key)
+		queue.Done(key)
+	}
+}
+
+// AsksLenBeforeDone does not see a key that was added again during its sync: it is in the queue only after Done.
+func AsksLenBeforeDone(queue workqueue.TypedInterface[cache.ObjectName], syncHandler func(cache.ObjectName)) {
+	for {
+		key, shutdown := queue.Get()
+		if shutdown {
+			return
+		}
+		syncHandler(key)
+		last := queue.ShuttingDown() && queue.Len() == 0
+		queue.Done(key)
+		if last {
+			return
+		}
+	}
+}

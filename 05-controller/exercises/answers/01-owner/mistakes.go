@@ -74,6 +74,24 @@ func TakesAnyErrorForAServiceThatIsThere(
 	return CreateService(ctx, services, configMap)
 }
 
+// TakesTheEndOfTheNamespaceForDone knows that the ConfigMap will go, too, and its caller does not learn that there is no Service.
+func TakesTheEndOfTheNamespaceForDone(ctx context.Context, services typedcorev1.ServiceInterface, configMap *corev1.ConfigMap) error {
+	err := CreateService(ctx, services, configMap)
+	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+		return nil
+	}
+	return err
+}
+
+// TakesABusyServerForDone leaves the Service to another call, which nothing brings.
+func TakesABusyServerForDone(ctx context.Context, services typedcorev1.ServiceInterface, configMap *corev1.ConfigMap) error {
+	err := CreateService(ctx, services, configMap)
+	if apierrors.IsTooManyRequests(err) {
+		return nil
+	}
+	return err
+}
+
 // created has the UIDs of the ConfigMaps whose Service was created.
 var created sync.Map
 

@@ -154,6 +154,19 @@ func DecidesByTheServerAndPatches(
 	return PatchesWhateverHasTheUID(ctx, services, configMap, current, port)
 }
 
+// AsksForThePortFirst says that all is well with a Service that has the port, whosever it is.
+func AsksForThePortFirst(
+	ctx context.Context, services typedcorev1.ServiceInterface, configMap *corev1.ConfigMap, service *corev1.Service, port int32,
+) error {
+	if service.Spec.Ports[0].Port == port {
+		return nil
+	}
+	if !metav1.IsControlledBy(service, configMap) {
+		return notOurs(configMap, service)
+	}
+	return write(ctx, services, service.DeepCopy(), port)
+}
+
 // IgnoresTheErrorOfUpdate returns conflicts only.
 func IgnoresTheErrorOfUpdate(
 	ctx context.Context, services typedcorev1.ServiceInterface, configMap *corev1.ConfigMap, service *corev1.Service, port int32,

@@ -2,6 +2,7 @@ package exercise
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -184,6 +185,26 @@ func AddsWhatMayBeThere(ctx context.Context, configMaps typedcorev1.ConfigMapInt
 	}
 	patch := fmt.Sprintf(`[{"op":"add","path":"/data/holder","value":%q}]`, me)
 	_, err := configMaps.Patch(ctx, stored.Name, types.JSONPatchType, []byte(patch), metav1.PatchOptions{})
+	return err
+}
+
+// GivesItBackAfterAConflict cleans up, as if the write had not been done. But it can have been done by an earlier call.
+func GivesItBackAfterAConflict(
+	ctx context.Context, configMaps typedcorev1.ConfigMapInterface, stored *corev1.ConfigMap, me string,
+) error {
+	err := Take(ctx, configMaps, stored, me)
+	if !apierrors.IsConflict(err) {
+		return err
+	}
+	configMap, getErr := configMaps.Get(ctx, stored.Name, metav1.GetOptions{})
+	if getErr != nil {
+		return errors.Join(err, getErr)
+	}
+	if configMap.Data["holder"] == me {
+		delete(configMap.Data, "holder")
+		_, updateErr := configMaps.Update(ctx, configMap, metav1.UpdateOptions{})
+		return errors.Join(err, updateErr)
+	}
 	return err
 }
 

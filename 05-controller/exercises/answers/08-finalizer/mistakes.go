@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -288,6 +289,38 @@ func HasAContextOfItsOwn(
 	_ context.Context, configMaps typedcorev1.ConfigMapInterface, name string, create, remove bucketFunc,
 ) error {
 	return Sync(context.Background(), configMaps, name, create, remove)
+}
+
+// RemovesTheBucketAfterTheEndToo lets a removal go on when the caller has ended it.
+func RemovesTheBucketAfterTheEndToo(
+	ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string, create, remove bucketFunc,
+) error {
+	return Sync(ctx, configMaps, name, create, func(ctx context.Context, bucket string) error {
+		return remove(context.WithoutCancel(ctx), bucket)
+	})
+}
+
+// CreatesTheBucketForAMinute has a timeout of its own, and nothing else ends it.
+func CreatesTheBucketForAMinute(
+	ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string, create, remove bucketFunc,
+) error {
+	return Sync(ctx, configMaps, name, func(ctx context.Context, bucket string) error {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+		defer cancel()
+		return create(ctx, bucket)
+	}, remove)
+}
+
+// HidesThatCtxHasEnded takes an end for no failure, and its caller takes the bucket for one that is there.
+func HidesThatCtxHasEnded(
+	ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string, create, remove bucketFunc,
+) error {
+	return Sync(ctx, configMaps, name, func(ctx context.Context, bucket string) error {
+		if err := create(ctx, bucket); !errors.Is(err, context.Canceled) {
+			return err
+		}
+		return nil
+	}, remove)
 }
 
 // get returns nil, and no error, if there is no such ConfigMap.

@@ -134,6 +134,55 @@ func RemovesTheFinalizerByItsIndex(ctx context.Context, databases databases, sec
 	return err
 }
 
+// RemovesByTheIndexThatItHasJustRead asks the server for the index. It can change until the write.
+func RemovesByTheIndexThatItHasJustRead(ctx context.Context, databases databases, secrets secrets, d *database) error {
+	if err := removeOwners(ctx, secrets, d, isOwner(d)); err != nil {
+		return err
+	}
+	now, err := databases.Get(ctx, d.Name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	patch := fmt.Appendf(nil, `[{"op":"test","path":"/metadata/uid","value":%q},{"op":"remove","path":"/metadata/finalizers/%d"}]`,
+		d.UID, slices.Index(now.Finalizers, finalizer))
+	_, err = databases.Patch(ctx, d.Name, types.JSONPatchType, patch, metav1.PatchOptions{})
+	return err
+}
+
+// RemovesAnOwnerByItsIndex sends the index that the reference had in the list of the children.
+func RemovesAnOwnerByItsIndex(ctx context.Context, databases databases, secrets secrets, d *database) error {
+	children, err := secrets.List(ctx, metav1.ListOptions{LabelSelector: databaseLabel + "=" + string(d.UID)})
+	if err != nil {
+		return err
+	}
+	for _, child := range children.Items {
+		i := slices.IndexFunc(child.OwnerReferences, isOwner(d))
+		if i < 0 {
+			continue
+		}
+		patch := fmt.Appendf(nil, `[{"op":"remove","path":"/metadata/ownerReferences/%d"}]`, i)
+		if _, err := secrets.Patch(ctx, child.Name, types.JSONPatchType, patch, metav1.PatchOptions{}); err != nil {
+			return err
+		}
+	}
+	return removeFinalizers(ctx, databases, d, isRetain)
+}
+
+// TakesTheFirstPageOnly releases a hundred children.
+func TakesTheFirstPageOnly(ctx context.Context, databases databases, secrets secrets, d *database) error {
+	page, err := secrets.List(ctx, metav1.ListOptions{LabelSelector: databaseLabel + "=" + string(d.UID), Limit: 100})
+	if err != nil {
+		return err
+	}
+	for _, child := range page.Items {
+		child.OwnerReferences = slices.DeleteFunc(child.OwnerReferences, isOwner(d))
+		if _, err := secrets.Update(ctx, &child, metav1.UpdateOptions{}); err != nil {
+			return err
+		}
+	}
+	return removeFinalizers(ctx, databases, d, isRetain)
+}
+
 // WritesByNameOnly patches whatever has the name of d now.
 func WritesByNameOnly(ctx context.Context, databases databases, secrets secrets, d *database) error {
 	if err := removeOwners(ctx, secrets, d, isOwner(d)); err != nil {

@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/util/retry"
 
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	dbclient "example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned/typed/databasemanager/v1alpha1"
@@ -138,6 +139,31 @@ func FindsItsReferenceByTheName(ctx context.Context, databases databases, secret
 	secret.OwnerReferences[i].Controller = new(true)
 	_, err = secrets.Update(ctx, secret, metav1.UpdateOptions{})
 	return err
+}
+
+// RemovesAnOwnerOfItsName takes a reference with its kind and its name for one of its own, and replaces it.
+func RemovesAnOwnerOfItsName(ctx context.Context, databases databases, secrets secrets, d *database, name string) error {
+	return adopt(ctx, secrets, d, name, func(secret *corev1.Secret) error {
+		err := errors.Join(checkOwner(secret), checkAnnotation(secret, d), checkServer(ctx, databases, d))
+		secret.OwnerReferences = slices.DeleteFunc(secret.OwnerReferences,
+			func(owner metav1.OwnerReference) bool { return owner.Kind == Kind.Kind && owner.Name == d.Name })
+		return err
+	})
+}
+
+// AsksForDOnlyOnce checks the Secret again after a conflict. Meanwhile, d can be gone.
+func AsksForDOnlyOnce(ctx context.Context, databases databases, secrets secrets, d *database, name string) error {
+	if err := checkServer(ctx, databases, d); err != nil {
+		return err
+	}
+	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		return adopt(ctx, secrets, d, name, func(secret *corev1.Secret) error {
+			err := errors.Join(checkOwner(secret), checkAnnotation(secret, d))
+			secret.OwnerReferences = slices.DeleteFunc(secret.OwnerReferences,
+				func(owner metav1.OwnerReference) bool { return owner.UID == d.UID })
+			return err
+		})
+	})
 }
 
 // ReplacesTheOtherOwners leaves d as the only owner.

@@ -173,3 +173,16 @@ func sync(
 	_, err = deployments.Update(ctx, deployment, metav1.UpdateOptions{})
 	return err
 }
+
+// UpdatesWithANewObject sends what it would create today: what others have set is lost.
+func UpdatesWithANewObject(ctx context.Context, deployments typedappsv1.DeploymentInterface, d *dbv1alpha1.DatabaseManager) error {
+	deployment, err := deployments.Get(ctx, d.Spec.DeploymentName, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		deployment, err = deployments.Create(ctx, newDeployment(d), metav1.CreateOptions{})
+	}
+	if err != nil || *deployment.Spec.Replicas == *d.Spec.Replicas {
+		return err
+	}
+	_, err = deployments.Update(ctx, newDeployment(d), metav1.UpdateOptions{})
+	return err
+}

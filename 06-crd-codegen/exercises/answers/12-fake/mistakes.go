@@ -9,6 +9,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned/fake"
@@ -60,6 +61,38 @@ func ChecksOnlyTheErrorOfSync(ctx context.Context, databases databases, sync syn
 		return err
 	}
 	return sync(ctx, databases, d.Name)
+}
+
+// IgnoresTheErrorOfTheSecondSync believes that the status says enough.
+func IgnoresTheErrorOfTheSecondSync(ctx context.Context, databases databases, sync syncFunc) error {
+	synced := map[string]bool{}
+	return Check(ctx, databases, func(ctx context.Context, databases dbclient.DatabaseManagerInterface, name string) error {
+		err := sync(ctx, databases, name)
+		if synced[name] {
+			return nil
+		}
+		synced[name] = true
+		return err
+	})
+}
+
+// TakesAHigherGenerationForRight waits until the generation is observed, or a higher one.
+func TakesAHigherGenerationForRight(ctx context.Context, databases databases, sync syncFunc) error {
+	return checkTwice(ctx, databases, func(d *dbv1alpha1.DatabaseManager) error {
+		if err := sync(ctx, databases, d.Name); err != nil {
+			return err
+		}
+		var now *dbv1alpha1.DatabaseManager
+		err := wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(ctx context.Context) (right bool, err error) {
+			now, err = databases.Get(ctx, d.Name, metav1.GetOptions{})
+			return err == nil && now.Status.ObservedGeneration >= d.Generation && now.Status.AvailableReplicas == *d.Spec.Replicas &&
+				apimeta.IsStatusConditionTrue(now.Status.Conditions, "Ready"), err
+		})
+		if err != nil {
+			return fmt.Errorf("the status is %+v: %w", now.Status, err)
+		}
+		return nil
+	})
 }
 
 // LooksAtTheGenerationOnly believes that a status with the right generation is right.
