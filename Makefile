@@ -4,7 +4,7 @@
 # `make chapter 1`: the word after these targets is their argument. make takes it for a target, too, so there is a rule
 # for any word, which does nothing. With one colon it would not match 1.a, which looks like a library. A word with a
 # quote could end the argument and begin a command.
-with_chapter  := chapter diff samples
+with_chapter  := chapter picture diff samples
 with_exercise := exercise hint solution reset watch mutants
 ifneq (,$(filter $(with_chapter) $(with_exercise),$(firstword $(MAKECMDGOALS))))
   words := $(wordlist 2,99,$(MAKECMDGOALS))
@@ -19,13 +19,19 @@ ifneq (,$(filter $(with_chapter) $(with_exercise),$(firstword $(MAKECMDGOALS))))
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help chapter diff samples exercise hint solution reset progress watch cluster cluster-down cluster-status image deploy undeploy doctor test test-kind conformance mutants bench soak lint codegen verify-codegen
+.PHONY: help chapter twin picture diff samples exercise hint solution reset progress watch cluster cluster-down cluster-status image deploy undeploy doctor test test-kind conformance mutants bench soak lint codegen verify-codegen
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1 /p' Makefile | while read -r name text; do printf '  %-15s %s\n' "$$name" "$$text"; done
 
 chapter: ## run a chapter: make chapter 1, with arguments for it: make chapter 1 ARGS="--help"
 	@exec scripts/chapter.sh '$(N)' $(ARGS)
+
+twin: ## run chapter 6's controller as it is with controller-runtime: make twin ARGS="--namespace default"
+	@exec scripts/chapter.sh 6/controller-runtime $(ARGS)
+
+picture: ## show a running chapter in a browser, 2, 4, 5 or 6: make picture 4
+	@exec scripts/chapter.sh '$(N)' --picture 127.0.0.1:0 $(ARGS)
 
 diff: ## show what a chapter adds to the one before: make diff 2
 	@scripts/diff.sh '$(N)'

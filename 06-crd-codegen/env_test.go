@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -291,4 +293,53 @@ func verbAndResource(request *http.Request) string {
 		return fmt.Sprintf("%s %s/%s", request.Method, parts[1], parts[3])
 	}
 	return fmt.Sprintf("%s %s", request.Method, parts[min(1, len(parts)-1)])
+}
+
+// everything returns a line for each object in the namespace that a controller could have created.
+func (e *env) everything() (all []string) {
+	e.Helper()
+	add := func(object metav1.Object, what any) {
+		all = append(all, fmt.Sprintf("%T %s owners %d: %v", object, object.GetName(), len(object.GetOwnerReferences()), what))
+	}
+	list := metav1.ListOptions{}
+	for _, o := range testkit.Must(e.deployments.List(e.Context(), list))(e).Items {
+		add(&o, o.Spec.Template.Spec.Containers[0].Image)
+	}
+	for _, o := range testkit.Must(e.services.List(e.Context(), list))(e).Items {
+		add(&o, o.Spec.Ports[0].Port)
+	}
+	for _, o := range testkit.Must(e.secrets.List(e.Context(), list))(e).Items {
+		add(&o, len(o.Data["password"]))
+	}
+	for _, o := range testkit.Must(e.claims.List(e.Context(), list))(e).Items {
+		add(&o, o.Spec.Resources.Requests.Storage())
+	}
+	for _, o := range testkit.Must(e.databases.List(e.Context(), list))(e).Items {
+		add(&o, o.Finalizers)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// createVolume creates a volume for a claim, if the cluster has nothing that does, such as a default StorageClass. The
+// function that it returns deletes it.
+func (e *env) createVolume(claim string) (remove func()) {
+	e.Helper()
+	if classes := testkit.Must(e.client.StorageV1().StorageClasses().List(e.Context(), metav1.ListOptions{}))(e); len(classes.Items) > 0 {
+		return func() {}
+	}
+	volume := testkit.Must(e.client.CoreV1().PersistentVolumes().Create(e.Context(), &corev1.PersistentVolume{
+		ObjectMeta: metav1.ObjectMeta{Name: e.namespace},
+		Spec: corev1.PersistentVolumeSpec{
+			Capacity:               corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("2Gi")},
+			AccessModes:            []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			ClaimRef:               &corev1.ObjectReference{Namespace: e.namespace, Name: claim},
+			PersistentVolumeSource: corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/tmp/" + e.namespace}},
+		},
+	}, metav1.CreateOptions{}))(e)
+	return func() {
+		if err := e.client.CoreV1().PersistentVolumes().Delete(context.Background(), volume.Name, metav1.DeleteOptions{}); err != nil {
+			e.Error(err)
+		}
+	}
 }

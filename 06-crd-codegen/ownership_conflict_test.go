@@ -106,24 +106,6 @@ func TestSecondOwnerGetsTheNameWhenTheFirstIsGone(t *testing.T) {
 	}
 }
 
-// TestRecreatedDatabaseManagerGetsNewChildren deletes a DatabaseManager and makes one of the same name at once: not the old one's children.
-func TestRecreatedDatabaseManagerGetsNewChildren(t *testing.T) {
-	t.Parallel()
-	e := newEnv(t)
-	e.run(e.config)
-	e.create("example")
-	e.untilReady("example", rollout.ReasonReplicasReady)
-	before := e.secret("db-root")
-	e.delete("example")
-	again := e.create("example")
-	e.untilReady("example", rollout.ReasonReplicasReady)
-	after := e.secret("db-root")
-	if !metav1.IsControlledBy(after, again) || !metav1.IsControlledBy(e.deployment("db"), again) ||
-		string(before.Data["password"]) == string(after.Data["password"]) {
-		t.Errorf("the new one has the old one's children: %v", after.OwnerReferences)
-	}
-}
-
 func TestRetainKeepsTheChildren(t *testing.T) {
 	t.Parallel()
 	retain := func(s *dbv1alpha1.DatabaseManagerSpec) { s.DeletionPolicy = dbv1alpha1.DeletionPolicyRetain }

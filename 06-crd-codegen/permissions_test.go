@@ -63,9 +63,9 @@ func lackedPermissions() error {
 }
 
 // TestPermissionsAreTheLeast needs each of the controller's permissions, and finds them in the API server's audit log. That
-// no test needs more is checked when all have ended, by lackedPermissions.
+// no test needs more is checked when all have ended, by lackedPermissions. It runs alone: a feature of client-go is turned off
+// for the whole process, and TestListIsOnlyForServersWithoutStreamingLists needs it on.
 func TestPermissionsAreTheLeast(t *testing.T) {
-	t.Parallel()
 	e := newEnv(t)
 	// No node has what each container needs by default here: no pod is ever ready.
 	none := corev1.ResourceList{"example.com/no-such": resource.MustParse("1")}

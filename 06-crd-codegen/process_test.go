@@ -12,7 +12,6 @@ import (
 	"os/signal"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -32,7 +31,6 @@ import (
 const (
 	namespaceVar  = "WORKBOOK_TEST_NAMESPACE"
 	kubeconfigVar = "WORKBOOK_TEST_KUBECONFIG"
-	killAfterVar  = "WORKBOOK_TEST_KILL_AFTER" // a number of writes
 	leaderVar     = "WORKBOOK_TEST_LEADER_ELECT"
 	leaseVar      = "WORKBOOK_TEST_LEASE"  // its duration
 	cutVar        = "WORKBOOK_TEST_CUT"    // the time between two cuts of all connections
@@ -85,12 +83,6 @@ func runController() error {
 	if lease, err := time.ParseDuration(os.Getenv(leaseVar)); err == nil {
 		o.election.LeaseDuration = lease
 	}
-	if o.election.Enabled {
-		config = printWrites(config)
-	}
-	if writes, err := strconv.Atoi(os.Getenv(killAfterVar)); err == nil {
-		config = killAfter(config, int64(writes))
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	if every, err := time.ParseDuration(os.Getenv(cutVar)); err == nil {
@@ -117,28 +109,6 @@ func runController() error {
 	return run(ctx, config, o, program.NewPrinter(os.Stdout))
 }
 
-// printWrites prints a line with the time for each write that is sent. From SIGUSR1 on, requests for the Lease hang.
-func printWrites(config *rest.Config) *rest.Config {
-	hold := make(chan os.Signal, 1)
-	signal.Notify(hold, syscall.SIGUSR1)
-	var held atomic.Bool
-	go func() {
-		<-hold
-		held.Store(true)
-	}()
-	return testkit.Intercept(config, func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
-		lease := strings.Contains(request.URL.Path, "/leases")
-		if lease && held.Load() {
-			<-request.Context().Done()
-			return nil, request.Context().Err()
-		}
-		if !lease && request.Method != http.MethodGet {
-			fmt.Printf("WRITE %d %s %s\n", time.Now().UnixNano(), request.Method, request.URL.Path)
-		}
-		return next.RoundTrip(request)
-	})
-}
-
 // loseAnswers has the answers to a share of the writes lost, after the server has done them. Not those about the Lease and events.
 func loseAnswers(config *rest.Config, share float64) *rest.Config {
 	return testkit.Intercept(config, func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
@@ -153,18 +123,5 @@ func loseAnswers(config *rest.Config, share float64) *rest.Config {
 		}
 		code := []int{http.StatusInternalServerError, http.StatusGatewayTimeout}[rand.IntN(2)]
 		return &http.Response{StatusCode: code, Body: http.NoBody, Request: request}, nil
-	})
-}
-
-// killAfter kills the process with SIGKILL when the server has answered this number of writes.
-func killAfter(config *rest.Config, limit int64) *rest.Config {
-	var writes atomic.Int64
-	return testkit.Intercept(config, func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
-		response, err := next.RoundTrip(request)
-		if request.Method != http.MethodGet && !strings.HasSuffix(request.URL.Path, "/events") && writes.Add(1) == limit {
-			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-			select {}
-		}
-		return response, err
 	})
 }

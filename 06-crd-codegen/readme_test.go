@@ -19,6 +19,11 @@ func TestReadme(t *testing.T) {
 		"scripts/kubectl delete deployment/mysql service/mysql secret/mysql-root -n default --ignore-not-found")
 }
 
+func TestReadmeOfTheTwin(t *testing.T) {
+	t.Parallel()
+	transcript.Test(t, "controller-runtime/README.md")
+}
+
 // TestKindReadmeOfDeploy has a cluster of its own: what is deployed acts on all DatabaseManagers of a cluster.
 func TestKindReadmeOfDeploy(t *testing.T) {
 	testcluster.RequireKind(t)

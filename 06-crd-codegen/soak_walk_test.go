@@ -5,10 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strings"
-	"sync"
-	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -36,27 +33,6 @@ var foreignEdits = []struct{ kind, patch string }{
 	{"Secret", `{"metadata": {"labels": {"` + database.ManagedByLabel + `": null}}}`},
 	{"Secret", `{"metadata": {"ownerReferences": null}}`},
 	{"PersistentVolumeClaim", `{"metadata": {"ownerReferences": null}}`}, // and no label: a claim of an impossible size cannot be applied
-}
-
-// TestWalkOverTheSchema is one walk of each of four DatabaseManagers. TestSoak goes on for an hour.
-func TestWalkOverTheSchema(t *testing.T) {
-	if os.Getenv(soakVar) == "" {
-		t.Skip("takes minutes: WORKBOOK_SOAK=1 switches it on")
-	}
-	t.Parallel()
-	e := newEnv(t)
-	e.run(loseAnswers(e.config, 0.3))
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	var walkers sync.WaitGroup
-	for walker := range uint64(4) {
-		walkers.Go(func() {
-			if err := e.walk(t.Context(), fmt.Sprintf("walk-%d", walker), rand.New(rand.NewPCG(seed, walker))); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	walkers.Wait()
 }
 
 // walk takes a DatabaseManager through a random walk over what the schema lets a user change, with foreign edits of its children

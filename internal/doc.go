@@ -11,8 +11,12 @@
 //
 //	discover       what a name such as "deploy" stands for: chapter 1
 //	fielddiff      what a write has changed, and who has written: chapter 1
-//	informertrace  the way of an object through an informer: chapter 2
+//	informertrace  the way of an object through an informer: chapter 2, and the picture
 //	querylang      queries such as "node=a and image=b": chapter 3
+//
+// What chapters 2 and 4 use:
+//
+//	picture  shows the running program in a browser: --picture
 //
 // Parts of the controllers of chapters 4 to 6:
 //
@@ -37,6 +41,7 @@
 //
 //	test/testkit      waits, buffers, processes
 //	test/testcluster  a real API server
+//	test/browser      a page in a real browser
 //	test/transcript   runs the console blocks of a README
 //	test/docs         compares the texts with the code
 //

@@ -1,18 +1,21 @@
 #!/usr/bin/env bash
-# usage: chapter.sh N [ARGUMENT...]
-# Runs chapter N's program on the workbook's cluster: brings the cluster up, puts the samples on it that the
-# chapter needs, builds the program, and becomes it, so that Ctrl-C and signals reach the program.
+# usage: chapter.sh N[/FOLDER] [ARGUMENT...]
+# Runs chapter N's program on the workbook's cluster, or another one of its programs, which is in that folder: brings the cluster
+# up, puts the samples on it that the chapter needs, builds the program, and becomes it, so that Ctrl-C and signals reach the program.
 set -uo pipefail
 . "$(dirname "$0")/lib.sh"
 
-folder=$(chapter_folder "${1-}") || no_chapter "${1-}"
-number=$((10#$1))
+number=${1-}
+number=${number%%/*}
+folder=$(chapter_folder "$number") || no_chapter "${1-}"
+folder=$folder${1#"$number"}
+number=$((10#$number))
 shift
 
 "$scripts/cluster.sh" up && "$scripts/cluster.sh" samples --if-missing "$number" || exit 1
 umask 077 # as for all that is in the cluster's folder
 # After the cluster's programs, of which it shares the most part.
-program=$state/bin/$folder
+program=$state/bin/${folder##*/}
 CGO_ENABLED=0 GOFLAGS=$build_flags go build -C "$root" -o "$program" "./$folder" 2>"$program.log" &
 build=$!
 # A program that is new, or was changed, takes a while. Say what for.

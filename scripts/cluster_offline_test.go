@@ -30,11 +30,7 @@ func TestABareMachineHasAllThatIsNeeded(t *testing.T) {
 		make cluster
 		make cluster-down`}
 	if runtime.GOOS == "linux" { // only there are network namespaces
-		offline := filepath.Join(t.TempDir(), "offline")
-		if got := run(t, nil, "go", "build", "-o", offline, "./offline"); got.code != 0 {
-			t.Fatalf("%+v", got)
-		}
-		call = append([]string{offline}, call...)
+		call = append([]string{offline(t)}, call...)
 	}
 	got := run(t, c.env, call[0], call[1:]...)
 	if got.code == 125 && strings.Contains(got.stderr, "no network namespace") && os.Getenv("CI") == "" {
@@ -48,4 +44,14 @@ func TestABareMachineHasAllThatIsNeeded(t *testing.T) {
 			t.Errorf("%q is not in:\n%s%s", want, got.stdout, got.stderr)
 		}
 	}
+}
+
+// offline returns a program that runs another one in a network of its own, which has no other machine.
+func offline(t *testing.T) (file string) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), "offline")
+	if got := run(t, nil, "go", "build", "-o", file, "./offline"); got.code != 0 {
+		t.Fatalf("%+v", got)
+	}
+	return file
 }

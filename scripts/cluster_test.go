@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -211,6 +212,7 @@ func TestLocalClusterIsRepaired(t *testing.T) {
 func TestLocalClusterOnABusyMachine(t *testing.T) {
 	onOneCluster(t, []clusterTest{
 		{"cluster-up takes another port where its own is taken", takesAnotherPort},
+		{"cluster-up starts again what runs in another network, or stands still, and keeps the data", isInAnotherNetwork},
 		{"cluster-up repairs what a killed repair left, waits for a slow API server, and keeps the data", slowAPIServer},
 	})
 }
@@ -271,6 +273,38 @@ func repairs(t *testing.T, c *cluster) {
 	}
 	if now := c.address(t); now != address {
 		t.Errorf("the API server moved from %s to %s", address, now)
+	}
+}
+
+// isInAnotherNetwork has the cluster started where this test cannot reach it, as by a container that shares the folder. Its etcd
+// also comes to stand still.
+func isInAnotherNetwork(t *testing.T, c *cluster) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux has network namespaces")
+	}
+	c.mark(t)
+	c.kill(t, programs...)
+	got := run(t, c.env, offline(t), "./cluster-up.sh")
+	if got.code == 125 && strings.Contains(got.stderr, "no network namespace") && os.Getenv("CI") == "" {
+		t.Skip(got.stderr)
+	}
+	if got.code != 0 {
+		t.Fatalf("%+v", got)
+	}
+	if status := run(t, c.env, "./cluster-status.sh"); status.code == 0 {
+		t.Errorf("a cluster in another network is whole: %+v", status)
+	}
+	c.run(t, "./cluster-up.sh")
+	c.isWhole(t)
+
+	if err := syscall.Kill(c.processes(t)["etcd"], syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Await(t, "the API server lacks its etcd", func() bool { return run(t, c.env, "./cluster-status.sh").code != 0 })
+	c.run(t, "./cluster-up.sh")
+	c.isWhole(t)
+	if !c.isMarked(t) {
+		t.Error("the objects are lost")
 	}
 }
 

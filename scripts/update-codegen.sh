@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # usage: update-codegen.sh [FOLDER]
 # Generates from chapter 6's Go types all that follows from them: deep copies, registration, clients, and the CRD
-# manifest. FOLDER is the checkout to do it in, by default this one.
+# manifest; and the role of its twin. FOLDER is the checkout to do it in, by default this one.
 #
 # code-generator's own script does most of it. It is found in the module cache, at the version that go.mod pins; there
 # is no vendor folder, and the checkout can be anywhere.
@@ -47,3 +47,7 @@ kube::codegen::gen_client --boilerplate "$work/header" --output-dir "$generated"
 
 # The CRD, from the same comments and from those that begin with +kubebuilder.
 go tool controller-gen crd paths="./${types#"$PWD"/}/..." output:crd:dir="$manifests"
+
+# The role of the twin, from its comments that begin with +kubebuilder:rbac.
+twin=06-crd-codegen/controller-runtime
+go tool controller-gen rbac:roleName=databasemanager-controller paths="./$twin" output:rbac:dir="$twin"

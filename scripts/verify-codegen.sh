@@ -8,15 +8,15 @@ copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 copy=$(cd "$copy" && pwd -P)
 cp "$root/go.mod" "$root/go.sum" "$copy"
-cp -R "$root/06-crd-codegen" "$copy"
+cp -R "$root/06-crd-codegen" "$root/internal" "$copy"
 mkdir "$copy/scripts"
-cp -R "$scripts/openapi" "$copy/scripts"
+cp -R "$scripts/openapi" "$scripts/cluster" "$copy/scripts" # the second is for the twin, which imports internal/, too
 "$scripts/update-codegen.sh" "$copy"
 
 # differ: a line for each file that is not as it should be, or is on one side only.
 differ() {
 	cd "$root/06-crd-codegen"
-	LC_ALL=C find pkg crd "$copy/06-crd-codegen/pkg" "$copy/06-crd-codegen/crd" -type f 2>/dev/null |
+	LC_ALL=C find pkg crd controller-runtime/role.yaml "$copy/06-crd-codegen/pkg" "$copy/06-crd-codegen/crd" -type f 2>/dev/null |
 		sed "s|^$copy/06-crd-codegen/||" | LC_ALL=C sort -u | while IFS= read -r file; do
 		cmp -s "$file" "$copy/06-crd-codegen/$file" || echo "06-crd-codegen/$file"
 	done

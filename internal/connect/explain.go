@@ -36,14 +36,14 @@ func Explain(err error) string {
 		noResource  *apimeta.NoResourceMatchError
 		noKind      *apimeta.NoKindMatchError
 	)
-	cut := errors.Is(err, netfault.ErrCut)
+	cut := netfault.CutBy(err)
 	switch {
-	case utilnet.IsConnectionRefused(err) && cut:
-		return fmt.Sprintf("%s refuses connections, because of --cut-after", server)
+	case utilnet.IsConnectionRefused(err) && cut != "":
+		return fmt.Sprintf("%s refuses connections, because of %s", server, cut)
 	case utilnet.IsConnectionRefused(err):
 		return fmt.Sprintf("%s refuses connections: the cluster is not running; `make cluster` starts it", server)
-	case cut:
-		return fmt.Sprintf("no route to %s, because of --cut-after", server)
+	case cut != "":
+		return fmt.Sprintf("no route to %s, because of %s", server, cut)
 	case errors.Is(err, syscall.ENETUNREACH) || errors.Is(err, syscall.EHOSTUNREACH):
 		return fmt.Sprintf("no route to %s: check the network", server)
 	case errors.As(err, &certificate) && certificate.Reason == x509.Expired:

@@ -6,6 +6,7 @@
 package netfault
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,12 +23,22 @@ import (
 var ErrCut = errors.New("cut by the cutter")
 
 // dialError returns the error that the network would give, with ErrCut in it.
-func dialError(network string, err error) error {
-	return &net.OpError{Op: "dial", Net: network, Err: cutError{err}}
+func (c *Cutter) dialError(network string, err error) error {
+	return &net.OpError{Op: "dial", Net: network, Err: cutError{err, cmp.Or(c.By, "--cut-after")}}
 }
 
 // cutError reads as the network's error.
-type cutError struct{ error }
+type cutError struct {
+	error
+	by string
+}
+
+// CutBy returns what has ordered the cut because of which there is this error, or "" if no cutter has made it.
+func CutBy(err error) string {
+	var cut cutError
+	errors.As(err, &cut)
+	return cut.by
+}
 
 func (e cutError) Unwrap() []error { return []error{e.error, ErrCut} }
 
@@ -44,6 +55,8 @@ type Cutter struct {
 	// Silent closes nothing. An open connection discards everything that is written to it, and delivers nothing more: neither
 	// data nor an end. This never changes, as after a NAT has forgotten a connection. New connections hang during the cut.
 	Silent bool
+
+	By string // what has ordered the cuts; --cut-after if it is empty
 
 	// Dialer opens the connections; net.Dialer's DialContext if it is nil.
 	Dialer func(ctx context.Context, network, address string) (net.Conn, error)
@@ -86,9 +99,9 @@ func (c *Cutter) Dial(ctx context.Context, network, address string) (net.Conn, e
 			case <-restored: // a packet that is sent again gets through
 			}
 		case c.Unreachable:
-			return nil, dialError(network, syscall.ENETUNREACH)
+			return nil, c.dialError(network, syscall.ENETUNREACH)
 		default:
-			return nil, dialError(network, syscall.ECONNREFUSED)
+			return nil, c.dialError(network, syscall.ECONNREFUSED)
 		}
 	}
 }

@@ -54,6 +54,9 @@ const (
 	quickly      = 10 * time.Second
 )
 
+// silence is how long a component may run without an answer before it is started again.
+const silence = 15 * time.Second
+
 // attempt is one start of a component.
 type attempt struct {
 	at        time.Time
@@ -78,7 +81,9 @@ func (l local) wait(ctx context.Context, before snapshot, what string, holds fun
 	for _, name := range components {
 		attempts[name] = &attempt{at: now, log: before.logs[name]}
 	}
-	unanswered := now // since when the API server and its etcd run, and it is not ready
+	etcd := *api // its certificates are the same
+	etcd.Server = fmt.Sprintf("https://127.0.0.1:%d", s.Options.Etcd)
+	etcdAnswered, apiAnswered := now, now
 	progress := newWaiting()
 	defer progress.done()
 	for {
@@ -107,17 +112,29 @@ func (l local) wait(ctx context.Context, before snapshot, what string, holds fun
 				return err
 			}
 		}
-		switch {
-		case len(missing) == 0 && ready && (holds == nil || holds(ctx)):
+		if len(missing) == 0 && ready && (holds == nil || holds(ctx)) {
 			return nil
-		case ready || running["etcd"] == 0 || running["kube-apiserver"] == 0 || running["kube-apiserver"] != before.pids["kube-apiserver"]:
-			unanswered = time.Now()
-		case time.Since(unanswered) > 15*time.Second:
-			// It was there before this call, and may be stopped or stuck. Its data are etcd's, so this loses nothing.
+		}
+		// One that was there before this call may be stopped, or stuck, or run in another network: a container's, say. All data are
+		// etcd's, on the disk, so to start it again loses nothing. A new one takes as long as it takes.
+		old := func(name string) bool { return running[name] != 0 && running[name] == before.pids[name] }
+		etcdIsSilent := !ready && old("etcd") && etcd.get(ctx, "/health", nil) != nil
+		if !etcdIsSilent {
+			etcdAnswered = time.Now()
+		}
+		if ready || !old("kube-apiserver") || running["etcd"] == 0 || etcdIsSilent {
+			apiAnswered = time.Now()
+		}
+		switch {
+		case time.Since(etcdAnswered) > 2*silence: // the others may be in that network, too
+			say("etcd runs, but does not answer: starting all again.")
+			err = l.stop()
+		case time.Since(apiAnswered) > silence:
 			say("The API server runs, but does not answer: starting it again.")
-			if err := l.stop("kube-apiserver"); err != nil {
-				return err
-			}
+			err = l.stop("kube-apiserver")
+		}
+		if err != nil {
+			return err
 		}
 		if len(missing) == 0 {
 			missing = []string{what}

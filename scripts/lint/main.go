@@ -1,5 +1,5 @@
-// Command lint checks what no other linter knows: the lengths of lines and of chapters, and (shell.go) that each command
-// works on Linux and macOS. It prints the chapters' lengths.
+// Command lint checks what no other linter knows: the lengths of lines and of chapters, that no test beside others sets a feature
+// gate, and (shell.go) that each command works on Linux and macOS. It prints the chapters' lengths.
 //
 // The length of a chapter is the number of its lines that are not blank, and neither comment nor import. Tests, generated
 // code, and folders inside the chapter's, which hold its types, do not count.
@@ -76,6 +76,9 @@ func main() {
 				complain("%s:%d: a line of %d columns: %d are allowed", name, number+1, columns(line), maxColumns)
 			}
 		}
+		for _, test := range parallelGates(file) {
+			complain("%s: %s turns a feature of client-go off or on for the whole process: it must not be parallel", name, test)
+		}
 		if !strings.HasSuffix(name, "_test.go") && !known[string(source)] {
 			lengths[path.Dir(name)] += codeLines(files, file, source)
 			known[string(source)] = true
@@ -94,6 +97,27 @@ func main() {
 	if failed {
 		os.Exit(1)
 	}
+}
+
+// parallelGates returns the functions of a file that set a feature gate of client-go, and let other tests run beside them.
+func parallelGates(file *ast.File) (names []string) {
+	for _, declaration := range file.Decls {
+		function, ok := declaration.(*ast.FuncDecl)
+		if !ok {
+			continue
+		}
+		calls := map[string]bool{}
+		ast.Inspect(function, func(node ast.Node) bool {
+			if selector, ok := node.(*ast.SelectorExpr); ok {
+				calls[selector.Sel.Name] = true
+			}
+			return true
+		})
+		if calls["Parallel"] && calls["SetFeatureDuringTest"] {
+			names = append(names, function.Name.Name)
+		}
+	}
+	return names
 }
 
 // columns returns the width of a line.

@@ -106,7 +106,8 @@ func readmes(t *testing.T) map[string]string {
 		t.Fatalf("READMEs: %q %v", paths, err)
 	}
 	texts := map[string]string{}
-	for _, path := range append(paths, "../../../README.md", "../../../06-crd-codegen/deploy/README.md") {
+	for _, path := range append(paths, "../../../README.md", "../../../06-crd-codegen/deploy/README.md",
+		"../../../06-crd-codegen/controller-runtime/README.md") {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
