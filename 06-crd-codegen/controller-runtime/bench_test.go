@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -16,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-analyze/charts"
 	"github.com/shirou/gopsutil/v4/process"
 	"golang.org/x/sync/errgroup"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -36,6 +38,7 @@ const (
 	benchRounds  = 5   // of each program, in turns
 	benchObjects = 200 // in each round
 	benchApplies = 200
+	benchResync  = 80 * time.Second
 	blind        = "blind writes"
 )
 
@@ -49,6 +52,7 @@ type side struct {
 	applies            []time.Duration
 	first              time.Duration // from the start with many objects to the children of a new one
 	firstCPU, memory   float64       // seconds; kB for each object
+	idleCPU            float64       // seconds for a resync of all, when there is nothing to do
 }
 
 // BenchmarkSideBySide has chapter 6's program and this one work for the same objects on the same server, in turns, as processes; this
@@ -73,8 +77,14 @@ func BenchmarkSideBySide(b *testing.B) {
 		s.starts(s.many()[0])
 	}
 	b.ReportMetric(0, "ns/op") // the sum of different things
+	slices.SortFunc(s.sides, func(a, c *side) int { return strings.Compare(order(a), order(c)) })
 	fmt.Println(s.table())
+	if *draw != "" {
+		s.draw(*draw)
+	}
 }
+
+var draw = flag.String("draw", "", "draw BenchmarkSideBySide's table into this SVG file")
 
 // say tells on stderr how far the benchmark is.
 func (s *sideBench) say(format string, arguments ...any) {
@@ -353,10 +363,18 @@ func (s *sideBench) starts(namespace string) {
 			name := fmt.Sprintf("new%d-%s", round, regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(p.name, ""))
 			s.make(namespace, name, 1)
 			var started running
-			took, _ := s.both(namespace, 1, func() { started = s.start(p) })
+			begin := time.Now()
+			took, _ := s.both(namespace, 1, func() { started = s.start(p, fmt.Sprintf("--resync=%v", benchResync)) })
 			s.settle(started)
+			if time.Since(begin) > benchResync {
+				s.Fatalf("%s: a resync began before the program came to rest", p.name)
+			}
 			memory := testkit.Must(started.process.MemoryInfo())(s)
-			p.first, p.firstCPU = p.first+took/2, p.firstCPU+started.cpu(s)/2
+			cpu := started.cpu(s)
+			p.first, p.firstCPU = p.first+took/2, p.firstCPU+cpu/2
+			time.Sleep(time.Until(begin.Add(benchResync*5/4))) // controller-runtime's period is up to a tenth longer
+			s.settle(started)
+			p.idleCPU += (started.cpu(s) - cpu) / 2
 			p.memory += float64(memory.RSS) / 1000 / float64(s.number) / 2
 			s.stop(started)
 		}
@@ -382,43 +400,90 @@ func (s *sideBench) settle(p running) {
 	s.Error("the program does not come to rest")
 }
 
+// row is one of the table: a figure of each program, in a unit.
+type row struct {
+	what, format string
+	value        func(*side) float64
+	blind        bool // the blind writes have it, too
+}
+
+func (s *sideBench) rows() []row {
+	all := fmt.Sprintf("%d objects: all ", benchRounds*benchObjects)
+	return []row{
+		{all + "children", "%.2f s", func(p *side) float64 { return p.children.Seconds() }, true},
+		{all + "statuses", "%.2f s", func(p *side) float64 { return p.statuses.Seconds() }, true},
+		{"CPU time for them", "%.2f s", func(p *side) float64 { return p.cpu }, false},
+		{"requests for each object, until it is Ready", "%.1f", func(p *side) float64 { return p.requests }, false},
+		{"bytes received for each", "%.0f", func(p *side) float64 { return p.bytes }, false},
+		{"from an apply to the Deployment: p50", "%.1f ms", func(p *side) float64 { return p.at(50) }, false},
+		{"p99", "%.1f ms", func(p *side) float64 { return p.at(99) }, false},
+		{fmt.Sprintf("start with %d objects, until a new one has its children", s.number), "%.2f s",
+			func(p *side) float64 { return p.first.Seconds() }, false},
+		{"CPU time until all are compared", "%.2f s", func(p *side) float64 { return p.firstCPU }, false},
+		{"resident memory for each of them", "%.1f kB", func(p *side) float64 { return p.memory }, false},
+		{"CPU time for a resync of all, with nothing to do", "%.2f s", func(p *side) float64 { return p.idleCPU }, false},
+	}
+}
+
 // table returns the README's table.
 func (s *sideBench) table() string {
-	slices.SortFunc(s.sides, func(a, c *side) int { return strings.Compare(order(a), order(c)) })
 	var text bytes.Buffer
-	row := func(what string, value func(*side) string) {
+	line := func(what string, cell func(*side) string) {
 		fmt.Fprintf(&text, "| %s |", what)
 		for _, p := range s.sides {
-			fmt.Fprintf(&text, " %s |", value(p))
+			fmt.Fprintf(&text, " %s |", cell(p))
 		}
 		fmt.Fprintln(&text)
 	}
-	unlessBlind := func(format string, value func(*side) any) func(*side) string {
-		return func(p *side) string {
-			if p.command == nil {
+	line("what", func(p *side) string { return p.name })
+	line("---", func(*side) string { return "---" })
+	for _, r := range s.rows() {
+		line(r.what, func(p *side) string {
+			if p.command == nil && !r.blind {
 				return ""
 			}
-			return fmt.Sprintf(format, value(p))
+			return fmt.Sprintf(r.format, r.value(p))
+		})
+	}
+	return text.String()
+}
+
+// draw draws the table: each figure as a part of the twin's, which is 1.
+func (s *sideBench) draw(file string) {
+	s.Helper()
+	var programs []*side
+	var names []string
+	for _, p := range s.sides {
+		if p.command != nil {
+			programs, names = append(programs, p), append(names, p.name)
 		}
 	}
-	seconds := func(value func(*side) time.Duration) func(*side) string {
-		return func(p *side) string { return fmt.Sprintf("%.2f s", value(p).Seconds()) }
+	twin := programs[slices.Index(names, "the twin")]
+	parts := make([][]float64, len(programs))
+	var whats []string
+	for _, r := range slices.Backward(s.rows()) { // the first one is drawn at the foot
+		whats = append(whats, r.what)
+		for i, p := range programs {
+			parts[i] = append(parts[i], r.value(p)/r.value(twin))
+		}
 	}
-	all := fmt.Sprintf("%d objects: all ", benchRounds*benchObjects)
-	row("what", func(p *side) string { return p.name })
-	row("---", func(*side) string { return "---" })
-	row(all+"children", seconds(func(p *side) time.Duration { return p.children }))
-	row(all+"statuses", seconds(func(p *side) time.Duration { return p.statuses }))
-	row("CPU time for them", unlessBlind("%.2f s", func(p *side) any { return p.cpu }))
-	row("requests for each object, until it is Ready", unlessBlind("%.1f", func(p *side) any { return p.requests }))
-	row("bytes received for each", unlessBlind("%.0f", func(p *side) any { return p.bytes }))
-	row("from an apply to the Deployment: p50", unlessBlind("%.1f ms", func(p *side) any { return p.at(50) }))
-	row("p99", unlessBlind("%.1f ms", func(p *side) any { return p.at(99) }))
-	row(fmt.Sprintf("start with %d objects, until a new one has its children", s.number),
-		unlessBlind("%.2f s", func(p *side) any { return p.first.Seconds() }))
-	row("CPU time until all are compared", unlessBlind("%.2f s", func(p *side) any { return p.firstCPU }))
-	row("resident memory for each of them", unlessBlind("%.1f kB", func(p *side) any { return p.memory }))
-	return text.String()
+	chart := charts.NewBarChartOptionWithData(parts)
+	chart.Horizontal = true
+	chart.CategoryAxis.Labels = whats
+	chart.Legend.SeriesNames = names
+	chart.ValueAxis[0].Min = new(0.0)
+	for i := range chart.SeriesList {
+		chart.SeriesList[i].Label = charts.SeriesLabel{
+			Show: new(true), ValueFormatter: func(part float64) string { return fmt.Sprintf("%.2f", part) },
+		}
+	}
+	painter := charts.NewPainter(charts.PainterOptions{OutputFormat: charts.ChartOutputSVG, Width: 900, Height: 640})
+	if err := painter.BarChart(chart); err != nil {
+		s.Fatal(err)
+	}
+	if err := os.WriteFile(file, testkit.Must(painter.Bytes())(s), 0o644); err != nil {
+		s.Fatal(err)
+	}
 }
 
 func order(p *side) string { return map[bool]string{true: "1", false: "0"}[p.command == nil] + p.name }

@@ -43,6 +43,7 @@ const leaseName = "workbook-06-crd-codegen"
 type options struct {
 	namespace       string
 	workers         int
+	resync          time.Duration
 	metrics, health string
 	asItComes       bool
 	election        election.Options
@@ -52,6 +53,7 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 	o.workers = 5
 	flags.StringVarP(&o.namespace, "namespace", "n", "", "namespace to watch (default: all)")
 	flags.Func("workers", "how many DatabaseManagers to sync at once (default 5)", program.AtLeastOne(&o.workers))
+	flags.DurationVar(&o.resync, "resync", 10*time.Hour, "reconcile all DatabaseManagers again after about this time")
 	flags.StringVar(&o.metrics, "metrics-bind-address", "0", "serve /metrics at this address, such as 127.0.0.1:8080 (0: do not)")
 	flags.StringVar(&o.health, "health-probe-bind-address", "0", "serve /healthz and /readyz at this address (0: do not)")
 	flags.BoolVar(&o.asItComes, "as-it-comes", false,
@@ -141,7 +143,7 @@ func cacheOptions(o options) cache.Options {
 	c := cache.Options{
 		DefaultLabelSelector: ours,
 		ByObject: map[client.Object]cache.ByObject{
-			&dbv1alpha1.DatabaseManager{}: {Label: labels.Everything()},
+			&dbv1alpha1.DatabaseManager{}: {Label: labels.Everything(), SyncPeriod: &o.resync},
 			&corev1.Pod{}:                 {Transform: rollout.StripPod},
 		},
 		// A read of a kind that nothing watches would start an informer for all of its objects, without a word.

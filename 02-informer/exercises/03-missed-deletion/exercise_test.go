@@ -182,14 +182,15 @@ type checker struct {
 
 // expect rejects the answer if it has printed other lines since the last call.
 func (c *checker) expect(t *grade.T, look string, expected ...string) {
-	seen := c.printed.Lines()[c.read:]
-	if others := len(c.other.Lines()) - c.read; others != len(seen) {
-		t.Reject("two handlers of one informer print the same lines", fmt.Sprintf("%d lines, and %d", len(seen), others),
+	seen, others := c.printed.Lines()[c.read:], c.other.Lines()[c.read:]
+	c.read += len(seen)
+	for _, lines := range [][]string{expected, seen, others} {
+		slices.Sort(lines) // what was missed has no order
+	}
+	if !slices.Equal(seen, others) {
+		t.Reject("two handlers of one informer print the same lines", fmt.Sprintf("%q, and %q", seen, others),
 			"what do two calls of PrintDeletions share? A variable of the package?")
 	}
-	c.read += len(seen)
-	slices.Sort(expected)
-	slices.Sort(seen) // what was missed has no order
 	switch {
 	case len(seen) > len(expected):
 		t.Reject("one line for each deletion", fmt.Sprintf("%d deletions, and %q", len(expected), seen), look)
