@@ -93,10 +93,10 @@ func buttons(t *testing.T, b *browser.Browser) {
 	page.Press(t, "Pause")
 	page.Await(t, "the pause", "document.querySelector('[data-do=pause]').getAttribute('aria-pressed') === 'true'")
 	page.Press(t, "Change")
-	page.Await(t, "a hop that waits", "!document.querySelector('[data-do=step]').disabled")
-	before := browser.Do[string](t, page, "document.querySelector('#timeline button').textContent")
+	page.Await(t, "the change", "document.getElementById('said').textContent.startsWith('Changed')")
+	page.Await(t, "a hop that waits", "document.querySelector('[data-do=step]').ariaDisabled !== 'true'")
 	page.Press(t, "Step")
-	page.Await(t, "another event", fmt.Sprintf("document.querySelector('#timeline button').textContent !== %q", before))
+	page.Await(t, "the step", "document.getElementById('said').textContent.startsWith('One hop.')")
 	page.Press(t, "Full speed")
 	page.Await(t, "all workers idle", browser.Count("workers")+" === 'idle'")
 

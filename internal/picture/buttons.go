@@ -77,8 +77,8 @@ func (p *Picture) buttons(ctx context.Context, client dynamic.ResourceInterface)
 	}
 	return map[string]button{
 		"full":  paced(0, false, "Full speed."),
-		"slow":  paced(slow, false, fmt.Sprintf("Each hop waits %s, and retries come %d times later.", slow, stretched)),
-		"pause": paced(0, true, "Each hop waits for Step."),
+		"slow":  paced(slow, false, fmt.Sprintf("Each hop waits %s. The delay of a retry is longer: up to %s.", slow, stretchedTo)),
+		"pause": paced(0, true, fmt.Sprintf("Each hop waits for Step. The delay of a retry is longer: up to %s.", stretchedTo)),
 		"step": func(context.Context) (string, error) {
 			if !p.pace.step() {
 				return "", errors.New("no hop waits: let something happen first")
@@ -197,6 +197,15 @@ func (p *Picture) press(buttons map[string]button) http.HandlerFunc {
 			http.NotFound(w, r)
 			return
 		}
+		p.mu.Lock()
+		if p.stopped {
+			p.mu.Unlock()
+			http.Error(w, "The program ends.", http.StatusServiceUnavailable)
+			return
+		}
+		p.group.Add(1)
+		p.mu.Unlock()
+		defer p.group.Done()
 		ctx, cancel := context.WithTimeout(r.Context(), 10*time.Second)
 		defer cancel()
 		said, err := press(ctx)

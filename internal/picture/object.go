@@ -169,7 +169,7 @@ func linesOf(object runtime.Object) []string {
 	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 }
 
-// hide replaces the values of a Secret. kubectl apply keeps a copy of them in an annotation.
+// hide replaces the values of a Secret, and of its annotations: kubectl apply and others keep copies there.
 func hide(secret *corev1.Secret) {
 	shown := map[string]string{}
 	for name := range secret.Data {
@@ -179,7 +179,9 @@ func hide(secret *corev1.Secret) {
 		shown[name] = "(hidden)"
 	}
 	secret.Data, secret.StringData = nil, shown
-	delete(secret.Annotations, corev1.LastAppliedConfigAnnotation)
+	for name := range secret.Annotations {
+		secret.Annotations[name] = "(hidden)"
+	}
 }
 
 // maxLines is the longest object that is compared: the time grows with its square.

@@ -5,8 +5,11 @@ import (
 	"time"
 )
 
-// stretched is how many times longer the queue's delays are in slow motion and in a pause.
-const stretched = 100
+// In slow motion and in a pause, the queue's delays are so many times longer, but only as long as this at most, or as they were.
+const (
+	stretched   = 100
+	stretchedTo = 10 * time.Second
+)
 
 // pace decides how long the program waits between two hops. The zero pace never waits.
 type pace struct {
@@ -72,14 +75,14 @@ func (p *pace) wait(ended <-chan struct{}) {
 	}
 }
 
-// stretch returns how many times longer a delay of the queue is.
-func (p *pace) stretch() time.Duration {
+// stretch returns how long a delay of the queue is.
+func (p *pace) stretch(delay time.Duration) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.delay > 0 || p.paused {
-		return stretched
+		return max(delay, min(delay*stretched, stretchedTo))
 	}
-	return 1
+	return delay
 }
 
 func (p *pace) state() (delay time.Duration, paused bool, waiting int) {

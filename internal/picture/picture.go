@@ -17,6 +17,7 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -61,6 +62,7 @@ type Picture struct {
 	updating  bool   // 1,000 updates are on their way
 	changes   int    // of the sample, so far
 	cut       string // which cutter cuts; empty: none
+	stopped   bool   // nothing is added to the group any longer
 	group     sync.WaitGroup
 }
 
@@ -163,8 +165,10 @@ func (p *Picture) Start(ctx context.Context, files fs.FS, namespace string, out 
 	}
 	p.chapter.files = files
 	p.chapter.Sample.Object.SetNamespace(cmp.Or(namespace, metav1.NamespaceDefault))
+	ctx, cancel := context.WithCancel(ctx) // of what the buttons begin
 	handler, err := p.handler(ctx)
 	if err != nil {
+		cancel()
 		return func() {}, err
 	}
 	server := http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second}
@@ -175,11 +179,15 @@ func (p *Picture) Start(ctx context.Context, files fs.FS, namespace string, out 
 	out.Line("PICTURE", "http://%s/#%s", p.listener.Addr(), p.token)
 	return func() {
 		unhook()
+		cancel()
 		p.end()
 		p.refused.Restore() // a connection that hangs would hold up the end
 		p.noRoute.Restore()
 		p.silent.Restore()
 		_ = server.Close()
+		p.mu.Lock()
+		p.stopped = true
+		p.mu.Unlock()
 		p.group.Wait()
 	}, nil
 }
@@ -240,6 +248,9 @@ func (p *Picture) Hop(hop informertrace.Hop) {
 		e.Part, e.N, e.Note = "handler", hop.Handler, hop.Note
 		if hop.Handler == 0 { // the tracer's own, which never waits: so many calls have all handlers been sent
 			i.update(func() { i.sent++ })
+			if hop.Note == "tombstone" { // no event has removed the object from the store
+				p.log.add(Event{Part: "store", What: e.What, Kind: e.Kind, Key: e.Key, Note: hop.Note})
+			}
 			return
 		}
 		i.update(func() { i.handler(hop.Handler).called++ })
@@ -257,15 +268,16 @@ func (p *Picture) Hop(hop informertrace.Hop) {
 // stored returns the object of that kind and name from a store, or nil.
 func (p *Picture) stored(object *unstructured.Unstructured) runtime.Object {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, i := range p.informers {
-		if i.kind == object.GetKind() {
-			stored, _, _ := i.store.GetByKey(cache.NewObjectName(object.GetNamespace(), object.GetName()).String())
-			found, _ := stored.(runtime.Object)
-			return found
-		}
+	at := slices.IndexFunc(p.informers, func(i *informer) bool { return i.kind == object.GetKind() })
+	if at < 0 {
+		p.mu.Unlock()
+		return nil
 	}
-	return nil
+	store := p.informers[at].store
+	p.mu.Unlock() // Hop takes this lock while the store holds its own
+	stored, _, _ := store.GetByKey(cache.NewObjectName(object.GetNamespace(), object.GetName()).String())
+	found, _ := stored.(runtime.Object)
+	return found
 }
 
 func (p *Picture) informer(kind string) *informer {

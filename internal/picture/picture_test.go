@@ -24,6 +24,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
@@ -385,7 +386,7 @@ func TestSlowPage(t *testing.T) {
 func TestValuesOfSecretsAreHidden(t *testing.T) {
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "s", Annotations: map[string]string{
-			corev1.LastAppliedConfigAnnotation: `{"data":{"password":"aHVudGVyMg=="}}`, "note": "kept"}},
+			corev1.LastAppliedConfigAnnotation: `{"data":{"password":"aHVudGVyMg=="}}`, "note": "hunter2"}},
 		Data:       map[string][]byte{"password": []byte("hunter2")},
 		StringData: map[string]string{"other": "hunter2"},
 	}
@@ -401,7 +402,7 @@ func TestValuesOfSecretsAreHidden(t *testing.T) {
 				t.Errorf("the value is shown:\n%s", text)
 			}
 		}
-		if !strings.Contains(text, "password: (hidden)") || !strings.Contains(text, "note: kept") {
+		if !strings.Contains(text, "password: (hidden)") || !strings.Contains(text, "note: (hidden)") {
 			t.Errorf("the names are not shown:\n%s", text)
 		}
 	}
@@ -467,6 +468,85 @@ func TestSourcesAreOfClientGo(t *testing.T) {
 	for _, part := range parts {
 		if _, err := os.Stat(filepath.Join(folder, part.source)); err != nil {
 			t.Errorf("%s: %v", part.id, err)
+		}
+	}
+}
+
+// TestAnApplyMeetsAnEventOfTheStore reads a store for an apply while the store, which holds its lock, reports a hop.
+func TestAnApplyMeetsAnEventOfTheStore(t *testing.T) {
+	p := newPicture()
+	informer := cache.NewSharedIndexInformer(&cache.ListWatch{}, &corev1.Pod{}, 0, cache.Indexers{"trace": func(object any) ([]string, error) {
+		p.Hop(informertrace.Hop{Place: "STORE", Kind: "Pod", Name: key("a"), Object: object})
+		return nil, nil
+	}})
+	p.Informer("Pod", informer)
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a"}}
+	desired := &unstructured.Unstructured{Object: map[string]any{
+		"kind": "Pod", "metadata": map[string]any{"namespace": "default", "name": "a"},
+	}}
+	var group sync.WaitGroup
+	for _, do := range []func(){
+		func() { _ = informer.GetStore().Update(pod) },
+		func() { p.stored(desired) },
+	} {
+		group.Go(func() {
+			for range 10_000 {
+				do()
+			}
+		})
+	}
+	ended := make(chan struct{})
+	go func() { group.Wait(); close(ended) }()
+	select {
+	case <-ended:
+	case <-time.After(time.Minute):
+		t.Fatal("they wait for each other")
+	}
+	if p.stored(desired) != pod {
+		t.Error("the pod is not found")
+	}
+}
+
+// TestShutDownEndsEachWait holds a worker, and shuts its queue down, as when a Lease is lost.
+func TestShutDownEndsEachWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPicture()
+		queue := newQueue(workqueue.DefaultTypedControllerRateLimiter[cache.ObjectName]())
+		sync := p.Controller(queue, "held", func(context.Context, cache.ObjectName) error { return nil })
+		p.faults.toggle(&p.faults.hold)
+		p.pace.set(0, true)
+		queue.AddAfter(key("a"), time.Millisecond)
+		synced := make(chan error, 1)
+		go func() {
+			held, _ := queue.Get()
+			synced <- sync(t.Context(), held)
+			queue.Done(held)
+		}()
+		time.Sleep(time.Hour)
+		select {
+		case <-synced:
+			t.Fatal("it was not held")
+		default:
+		}
+		queue.ShutDown()
+		if err := <-synced; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestStretch has no retry come much later than without slow motion.
+func TestStretch(t *testing.T) {
+	var p pace
+	if got := p.stretch(time.Second); got != time.Second {
+		t.Errorf("at full speed: %s", got)
+	}
+	p.set(slow, false)
+	for delay, want := range map[time.Duration]time.Duration{
+		5 * time.Millisecond: 500 * time.Millisecond, time.Second: stretchedTo, time.Minute: time.Minute,
+	} {
+		if got := p.stretch(delay); got != want {
+			t.Errorf("%s becomes %s, want %s", delay, got, want)
 		}
 	}
 }

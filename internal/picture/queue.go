@@ -24,7 +24,7 @@ func (p *Picture) Controller(
 		return syncHandler
 	}
 	queue.TypedRateLimitingInterface.ShutDown() // it ends, and the new one takes its place
-	q := &observed{log: &p.log, due: map[cache.ObjectName]time.Time{}}
+	q := &observed{log: &p.log, due: map[cache.ObjectName]time.Time{}, merges: map[cache.ObjectName]int{}}
 	q.TypedInterface = workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[cache.ObjectName]{Name: name, Queue: order{q}})
 	delaying := workqueue.NewTypedDelayingQueueWithConfig(
 		workqueue.TypedDelayingQueueConfig[cache.ObjectName]{Name: name, Queue: q})
@@ -74,9 +74,15 @@ func (f front) Done(key cache.ObjectName) {
 	f.TypedDelayingInterface.Done(key)
 }
 
+// ShutDown lets all go on that waits for a button: the program ends, or it has lost its Lease.
+func (f front) ShutDown() {
+	f.picture.end()
+	f.TypedDelayingInterface.ShutDown()
+}
+
 // AddAfter stretches the delay in slow motion: 5 ms are too short to be seen.
 func (f front) AddAfter(key cache.ObjectName, delay time.Duration) {
-	delay *= f.picture.pace.stretch()
+	delay = f.picture.pace.stretch(delay)
 	if !f.ShuttingDown() {
 		f.observed.wait(key, delay)
 	}
@@ -91,10 +97,11 @@ type observed struct {
 	calls   sync.Mutex // held during Add and Done, so that outcome is that call's
 	outcome string     // what the call has done to the key: queued, merged, or nothing
 
-	mu    sync.Mutex // never held while client-go is called
-	order []cache.ObjectName
-	hands []hand                         // the keys that are processed; a hand that is free has no key
-	due   map[cache.ObjectName]time.Time // of the keys that wait
+	mu     sync.Mutex // never held while client-go is called
+	order  []cache.ObjectName
+	hands  []hand                         // the keys that are processed; a hand that is free has no key
+	due    map[cache.ObjectName]time.Time // of the keys that wait
+	merges map[cache.ObjectName]int       // how many times a key was merged since a worker has taken it last
 }
 
 // hand is what one worker holds. There are as many as workers have been busy at once.
@@ -128,7 +135,7 @@ func (q *observed) add(key cache.ObjectName) {
 		switch hand := &q.hands[i]; {
 		case hand.key != key:
 		case hand.dirty:
-			q.log.add(Event{Part: "queue", What: "merged", Key: key})
+			q.merged(key)
 			return
 		default:
 			hand.dirty = true
@@ -137,6 +144,12 @@ func (q *observed) add(key cache.ObjectName) {
 		}
 	}
 	// Neither queued nor processed: the queue is shut down.
+}
+
+// merged reports that a key was added which is there already. The caller holds mu.
+func (q *observed) merged(key cache.ObjectName) {
+	q.merges[key]++
+	q.log.add(Event{Part: "queue", What: "merged", Key: key})
 }
 
 // Done reports that a worker has put a key down.
@@ -192,8 +205,10 @@ func (o order) Push(key cache.ObjectName) {
 
 // Touch is called when a key is added that is queued already.
 func (o order) Touch(key cache.ObjectName) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	o.outcome = "merged"
-	o.log.add(Event{Part: "queue", What: "merged", Key: key})
+	o.merged(key)
 }
 
 func (o order) Len() int {
@@ -208,6 +223,7 @@ func (o order) Pop() cache.ObjectName {
 	key := o.observed.order[0]
 	o.observed.order[0] = cache.ObjectName{}
 	o.observed.order = o.observed.order[1:]
+	delete(o.merges, key)
 	free := 0
 	for free < len(o.hands) && o.hands[free].key != (cache.ObjectName{}) {
 		free++

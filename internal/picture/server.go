@@ -58,10 +58,14 @@ func (p *Picture) handler(ctx context.Context) (http.Handler, error) {
 // guard refuses what a page of another site lets a browser send: a request from its own origin, or to a name that it lets
 // lead to this machine. The page loads nothing from elsewhere, and runs no script but its own.
 func (p *Picture) guard(next http.Handler) http.Handler {
-	_, port, _ := net.SplitHostPort(p.listener.Addr().String())
-	allowed := map[string]bool{}
+	address := p.listener.Addr().String()
+	_, port, _ := net.SplitHostPort(address)
+	allowed := map[string]bool{address: true} // it can be 127.0.0.2, too
 	for _, host := range []string{"127.0.0.1", "localhost", "[::1]"} {
 		allowed[host+":"+port] = true
+		if port == "80" {
+			allowed[host] = true // a browser leaves it out
+		}
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		origin := r.Header.Get("Origin")
@@ -81,10 +85,10 @@ func (p *Picture) guard(next http.Handler) http.Handler {
 
 // shownPart is a part with its links, for the page's template.
 type shownPart struct {
-	ID, Title, Caption     string
-	Section, File, Line    string // of the chapter
-	Source, SourceAddress  string // of client-go
-	SectionAddress, Anchor string
+	ID, Title, Caption    string
+	Section, File, Line   string // of the chapter
+	SectionAddress        string
+	Source, SourceAddress string // of client-go
 }
 
 // index returns the page of the chapter.

@@ -27,6 +27,7 @@ type whole struct {
 	Order   []string                 `json:"order"`  // the workqueue's keys, the next first
 	Hands   []shownHand              `json:"hands"`
 	Waiting []shownWait              `json:"waiting"`
+	Merges  map[string]int           `json:"merges"` // how many times a key was merged since a worker has taken it last
 }
 
 type shownObject struct {
@@ -160,7 +161,7 @@ func (p *Picture) whole() *whole {
 	p.mu.Lock()
 	informers, q := slices.Clone(p.informers), p.queue
 	p.mu.Unlock()
-	w := &whole{Seq: p.log.newest(), Stores: map[string][]shownObject{}, Order: []string{}, Hands: []shownHand{}, Waiting: []shownWait{}}
+	w := &whole{Seq: p.log.newest(), Stores: map[string][]shownObject{}, Order: []string{}, Hands: []shownHand{}, Waiting: []shownWait{}, Merges: map[string]int{}}
 	for _, i := range informers {
 		keys := i.store.ListKeys()
 		slices.Sort(keys)
@@ -185,6 +186,9 @@ func (p *Picture) whole() *whole {
 			shown.Key = h.key.String()
 		}
 		w.Hands = append(w.Hands, shown)
+	}
+	for key, times := range q.merges {
+		w.Merges[key.String()] = times
 	}
 	for key, due := range q.due {
 		w.Waiting = append(w.Waiting, shownWait{key.String(), due.Sub(p.log.origin).Microseconds()})

@@ -162,6 +162,7 @@ func (e *Elector) Run(ctx context.Context, lead func(leaderCtx, leaseCtx context
 	defer cancelLeader()
 	lost := func() {
 		cancelLease()
+		e.leader.Store("")
 		cancelLeader()
 	}
 	elected := make(chan struct{})
@@ -177,6 +178,9 @@ func (e *Elector) Run(ctx context.Context, lead func(leaderCtx, leaseCtx context
 			OnStartedLeading: func(context.Context) { close(elected) },
 			OnStoppedLeading: func() {},
 			OnNewLeader: func(identity string) {
+				if leaseCtx.Err() != nil {
+					return // it is called in a goroutine of its own: the Lease is lost meanwhile
+				}
 				if identity == lock.Identity() {
 					e.leader.Store("this process")
 					e.out.Line("LEADER", "this process")

@@ -33,8 +33,8 @@ export function status(s) {
   for (const button of all) {
     const name = button.dataset.do
     if (name in on) button.setAttribute('aria-pressed', on[name])
-    if (name === 'step') button.disabled = !s.paused || s.stopped === 0
-    if (name === 'restore') button.disabled = !s.cut
-    if (name === 'updates') button.disabled = s.updating
+    // It keeps the focus, which a button loses that is disabled. The program refuses what makes no sense now.
+    const off = { step: !s.paused || s.stopped === 0, restore: !s.cut, updates: s.updating }[name]
+    if (off !== undefined) button.setAttribute('aria-disabled', off)
   }
 }

@@ -18,7 +18,7 @@ let frame = 0, last = 0
 // looks are what has happened to an object: a colour (page.css has it) and a sign, for those who see no colours.
 export const looks = {
   ADDED: ['+', 'added'], MODIFIED: ['~', 'modified'], DELETED: ['−', 'deleted'], LISTED: ['=', 'in a list'],
-  resync: ['r', 'resync'], relist: ['R', 'relist'], tombstone: ['†', 'tombstone'], retry: ['!', 'failed, retried'],
+  resync: ['r', 'resync'], relist: ['R', 'relist'], tombstone: ['†', 'tombstone'], retry: ['!', 'failed'],
   synced: ['✓', 'synced'], key: ['k', 'a key'], again: ['2', 'dirty: processed once more'],
 }
 const legend = document.getElementById('legend')
@@ -68,6 +68,7 @@ export function own(id, owner) {
   const dot = dots.get(id)
   if (!dot || dot.owner === owner) return
   children.get(dot.owner)?.delete(id)
+  if (children.get(dot.owner)?.size === 0) children.delete(dot.owner)
   dot.owner = owner
   if (owner && !children.has(owner)) children.set(owner, new Set())
   children.get(owner)?.add(id)

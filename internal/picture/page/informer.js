@@ -3,7 +3,7 @@ import { put, pass, remove, has, count, own, paintDot, looks } from './dots.js'
 
 const under = new Map() // objects on their way into the store, by kind and key: their dots, the first to arrive first
 const called = new Map() // by kind and handler: the dot of the call
-const text = (part, words) => {
+export const text = (part, words) => {
   const element = document.querySelector(`#${part} .count`)
   if (element && element.textContent !== words) element.textContent = words
 }
@@ -44,7 +44,16 @@ export function event(e) {
       if (id && has(id)) put(id, 'fifo')
       return
     }
+    case 'connection':
+      if (e.what !== 'list') return
+      for (const [of, ids] of under) { // client-go has given up what is left of the list before
+        if (!of.startsWith(e.kind + ' ')) continue
+        ids.forEach(remove)
+        under.delete(of)
+      }
+      return
     case 'store': {
+      if (e.note === 'tombstone') return remove(object(e)) // nothing has come from the server
       const id = under.get(way)?.shift()
       if (under.get(way)?.length === 0) under.delete(way)
       if (e.what === 'DELETED') {
@@ -71,8 +80,7 @@ export function event(e) {
       const id = `h ${e.seq}`
       const look = looks[e.note] ? e.note : e.what // resync, relist or tombstone
       put(id, 'handlers', { look, label: e.key, kind: e.kind, shown: words(e), follow: object(e), from: 'store' })
-      if (e.what === 'DELETED') remove(object(e)) // a tombstone: no event has removed it
-      else if (look === e.note) paintDot(object(e), look)
+      if (look === e.note) paintDot(object(e), look)
       called.set(of, id)
       return
     }

@@ -1,5 +1,6 @@
 // queue.js: the keys of the workqueue, those that wait, and the workers. Before: informer.js. Next: timeline.js.
 import { put, remove, name, paintDot } from './dots.js'
+import { text } from './informer.js'
 
 let order = [] // keys that are queued, the next first
 let hands = [] // by worker: { key, dirty, since }
@@ -7,10 +8,6 @@ const waiting = new Map() // key: when it is due, in microseconds since the prog
 const merges = new Map() // key: how many times it was merged since a worker has taken it last
 let ahead = 0 // the program's clock, compared with the page's
 const here = document.getElementById('queue')
-const text = (part, words) => {
-  const element = document.querySelector(`#${part} .count`)
-  if (element && element.textContent !== words) element.textContent = words
-}
 const dot = key => `k ${key}`
 
 export function whole(state, { now }) {
@@ -20,6 +17,7 @@ export function whole(state, { now }) {
   waiting.clear()
   merges.clear()
   if (!here) return
+  for (const [key, times] of Object.entries(state.merges)) merges.set(key, times)
   for (const key of order) put(dot(key), 'queue', { look: 'key', label: key })
   hands.forEach((hand, n) => {
     if (hand.key) put(dot(hand.key), 'workers', { look: 'key', label: hand.key, slot: n })
@@ -92,4 +90,4 @@ function show() {
       (hand.dirty ? ' (dirty)' : ''))
   }
 }
-setInterval(show, 100)
+setInterval(() => document.body.classList.contains('lost') || show(), 100)

@@ -9,7 +9,7 @@ export function follow(take) {
   const source = new EventSource('/events')
   source.onmessage = e => {
     const message = JSON.parse(e.data)
-    if (run && message.run !== run) message.restarted = true
+    if (run && message.run !== run) return location.reload() // another program, of another chapter maybe
     run = message.run
     say(program, 'Connected to the program: what you see happens there now.')
     const who = message.status.leader
@@ -18,7 +18,7 @@ export function follow(take) {
     take(message)
   }
   source.onerror = () => {
-    say(program, 'The program does not answer: it has ended. If it is started again at this address, this page goes on by itself.')
+    say(program, 'The program does not answer: it has ended. If it is started again at this address, this page is loaded again.')
     say(leader, '')
     document.body.classList.add('lost')
     if (source.readyState === EventSource.CLOSED) { // the browser has given up

@@ -13,11 +13,19 @@ const buttons = new WeakMap() // of the events in the list
 const newer = document.getElementById('newer')
 list.addEventListener('scroll', () => { if (list.scrollTop === 0) newer.textContent = '' })
 
+list.addEventListener('keydown', e => {
+  const item = document.activeElement.closest('#timeline li')
+  const to = { ArrowDown: item ? item.nextSibling : list.firstChild, ArrowUp: item?.previousSibling }[e.key]
+  if (!to) return
+  e.preventDefault() // the list would scroll
+  to.firstChild.focus()
+})
+
 export function whole(state, message) {
   events = []
   fresh = []
   list.replaceChildren()
-  left = message.restarted ? 0 : left + message.left
+  left += message.left
   leftText.textContent = left ? `${left} events were left out: the page is slower than the program.` : ''
 }
 
@@ -39,6 +47,7 @@ function show() {
     const item = document.createElement('li')
     const button = item.appendChild(document.createElement('button'))
     button.textContent = line(e)
+    button.tabIndex = -1 // the list is one stop of the Tab key: arrow keys go from event to event
     button.onclick = () => choose(e)
     if (e === chosen) button.setAttribute('aria-current', 'true')
     buttons.set(e, button)
@@ -47,7 +56,11 @@ function show() {
   fresh = []
   list.prepend(added)
   if (list.scrollTop > 0) newer.textContent = 'Newer events are above these.'
-  while (list.children.length > kept && list.lastChild !== focused?.parentElement) list.lastChild.remove()
+  while (list.children.length > kept) {
+    const oldest = list.lastChild
+    if (oldest.contains(focused)) oldest.previousSibling.remove()
+    else oldest.remove()
+  }
 }
 
 function line(e) {

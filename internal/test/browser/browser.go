@@ -130,24 +130,32 @@ func (p *Page) run(t testing.TB, what string, actions ...chromedp.Action[chromed
 // Do evaluates JavaScript, and waits if it is a promise. It returns the value.
 func Do[T any](t testing.TB, p *Page, script string) T {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, time.Minute)
-	defer cancel()
-	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
+	value, err := evaluate[T](p, script)
 	if err != nil {
 		t.Fatalf("%.200s: %v", script, err)
 	}
 	return value
 }
 
-// Await waits until a JavaScript expression is true. what is what the test waits for.
+func evaluate[T any](p *Page, script string) (T, error) {
+	ctx, cancel := context.WithTimeout(p.ctx, time.Minute)
+	defer cancel()
+	return chromedp.Run(ctx, chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
+}
+
+// Await waits until a JavaScript expression is true. what is what the test waits for. An expression can fail while the page is loaded.
 func (p *Page) Await(t testing.TB, what, expression string) {
 	t.Helper()
-	var last struct{ Text string }
+	var last struct {
+		Text string
+		Err  error
+	}
 	testkit.Await(t, what, func() bool {
-		if Do[bool](t, p, "Boolean("+expression+")") {
+		var is bool
+		if is, last.Err = evaluate[bool](p, "Boolean("+expression+")"); is {
 			return true
 		}
-		last.Text = Do[string](t, p, "document.body.innerText")
+		last.Text, _ = evaluate[string](p, "document.body?.innerText")
 		return false
 	}, &last)
 }
@@ -156,7 +164,7 @@ func (p *Page) Await(t testing.TB, what, expression string) {
 func (p *Page) Press(t testing.TB, text string) {
 	t.Helper()
 	at := Do[struct{ X, Y float64 }](t, p, fmt.Sprintf(`(() => {
-		const button = [...document.querySelectorAll('button')].find(b => b.textContent.trim() === %q && !b.disabled)
+		const button = [...document.querySelectorAll('button')].find(b => b.textContent.trim() === %q && b.ariaDisabled !== 'true')
 		button.scrollIntoView({block: 'nearest'})
 		const {x, y, width, height} = button.getBoundingClientRect()
 		return {X: x + width / 2, Y: y + height / 2}
