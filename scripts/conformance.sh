@@ -2,6 +2,7 @@
 # usage: conformance.sh [ARGUMENT...]
 # Finds out whether a controller of DatabaseManagers keeps its promises: chapter 6's, or the one that CONTROLLER starts, which can be
 # "twin", chapter 6's with controller-runtime, or "twin --as-it-comes".
+# RBAC=file has the permissions that it needs, if they are not chapter 6's.
 # ONLY=name tries one promise; SEED=number decides what is left to chance; LONG=1 has 1,000 objects, takes
 # 1,000 steps, and watches it at rest for a minute. The arguments are the suite's: --help lists them.
 set -euo pipefail
@@ -33,5 +34,5 @@ for argument in "$@"; do
 done
 again="make conformance${CONTROLLER:+ CONTROLLER=\"$CONTROLLER\"}${arguments:+ ARGS=\"$arguments\"}"
 exec "$state/bin/conformance" --kubeconfig="$kubeconfig" --controller="$controller" "${leader[@]}" --again="$again" \
-	--rbac="$root/$rbac" ${ONLY:+--only="$ONLY"} ${SEED:+--seed="$SEED"} \
+	--rbac="${RBAC:-$root/$rbac}" ${ONLY:+--only="$ONLY"} ${SEED:+--seed="$SEED"} \
 	${LONG:+--steps=1000 --objects=1000 --rest=1m} "$@"

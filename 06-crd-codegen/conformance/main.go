@@ -45,7 +45,7 @@ type options struct {
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	klog.LogToStderr(false) // what client-go has to say about requests that are cancelled is of no use here
 	klog.SetOutput(io.Discard)
@@ -72,6 +72,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	for _, r := range results {
 		if r.err != nil {
 			r.print(stdout)
+		}
+		if r.err != nil || r.skipped == interrupted {
 			code = 1
 		}
 	}
@@ -153,6 +155,10 @@ func tryAll(ctx context.Context, o options, config *rest.Config, progress io.Wri
 			continue
 		}
 		group.Go(func() error {
+			if ctx.Err() != nil {
+				r.skipped = interrupted
+				return nil
+			}
 			start := time.Now()
 			r.try1(ctx, o, config, func(format string, arguments ...any) {
 				mu.Lock()
@@ -167,21 +173,27 @@ func tryAll(ctx context.Context, o options, config *rest.Config, progress io.Wri
 	return results
 }
 
+const interrupted = "the suite was interrupted"
+
 // try1 tries one promise, in a world of its own.
 func (r *Result) try1(ctx context.Context, o options, config *rest.Config, say func(string, ...any)) {
 	say("%s", r.sentence)
 	w, err := newWorld(ctx, o, config, say)
 	if err == nil {
-		err = r.try(ctx, w)
+		err = recovered(func() error { return r.try(ctx, w) })
 	}
 	r.err = err
 	r.writes = w.tap.writes("", time.Time{})
 	r.alone = fmt.Sprintf("%s ONLY=%s SEED=%d", o.again, r.name, o.seed)
 	if len(w.processes) > 0 {
-		r.log = w.processes[len(w.processes)-1].lastLines(5)
+		r.log = w.processes[len(w.processes)-1].lastLines(15)
 	}
 	if err := w.close(); r.err == nil {
 		r.err = err
+	}
+	if ctx.Err() != nil {
+		r.err, r.skipped = nil, interrupted
+		return
 	}
 	say("%s", map[bool]string{true: "kept", false: "BROKEN: the report comes at the end"}[r.err == nil])
 }

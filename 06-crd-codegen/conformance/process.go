@@ -61,6 +61,8 @@ func (w *World) startController(arguments ...string) (*Process, error) {
 	w.processes = append(w.processes, p)
 	go func() { // World.close waits for it
 		_ = p.cmd.Wait() // the exit code is in ProcessState
+		// What it has started ends, too. Later, its number can be that of another process.
+		_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
 		close(p.ended)
 		p.proxy.stop()
 		close(p.stopped)
@@ -87,7 +89,9 @@ func (p *Process) signal(signal syscall.Signal) {
 	if signal == syscall.SIGTERM || signal == syscall.SIGKILL {
 		p.isAsked.Store(true)
 	}
-	_ = syscall.Kill(-p.cmd.Process.Pid, signal) // fails only if it has ended
+	if !p.hasEnded() {
+		_ = syscall.Kill(-p.cmd.Process.Pid, signal) // fails only if it has ended
+	}
 }
 
 // kill sends SIGKILL, and does not wait.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 	"strings"
 
 	"github.com/google/go-cmp/cmp"
@@ -120,8 +121,18 @@ func each[T any](ctx context.Context, cases []T, try func(ctx context.Context, i
 			if ctx.Err() != nil {
 				return nil // another case has failed
 			}
-			return try(ctx, i, c)
+			return recovered(func() error { return try(ctx, i, c) })
 		})
 	}
 	return group.Wait()
+}
+
+// recovered calls try, and makes an error of a panic of the suite, so that the namespace is deleted, and the others get their results.
+func recovered(try func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the suite has a bug: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return try()
 }

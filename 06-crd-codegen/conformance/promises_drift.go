@@ -29,6 +29,10 @@ func drift(ctx context.Context, w *World) error {
 	if err != nil {
 		return err
 	}
+	foreign, err := w.annotations(ctx, d, true)
+	if err != nil {
+		return err
+	}
 	children, err := w.children(ctx, d)
 	if err != nil {
 		return err
@@ -39,6 +43,10 @@ func drift(ctx context.Context, w *World) error {
 		w.random.Shuffle(len(fields), func(i, j int) { fields[i], fields[j] = fields[j], fields[i] })
 		if w.sample > 0 {
 			fields = fields[:min(len(fields), w.sample)]
+		}
+		if len(fields) == 0 {
+			did := "read the managedFields of " + child.GetKind() + " " + child.GetName()
+			return failed(did, "fields of the controller, whose manager's name does not begin with kube-", "none")
 		}
 		changed := 0
 		for _, field := range fields {
@@ -55,6 +63,13 @@ func drift(ctx context.Context, w *World) error {
 			}
 		}
 		w.say("%s %s: %d of %d fields have another valid value, and came back", child.GetKind(), child.GetName(), changed, len(fields))
+	}
+	now, err := w.annotations(ctx, d, false)
+	if err == nil {
+		err = failed("another manager set an annotation of each child; changed fields of the controller; read them", foreign, now)
+	}
+	if err != nil {
+		return err
 	}
 	for _, child := range children {
 		objects := w.objectsOf(&child)
@@ -124,7 +139,7 @@ func (w *World) change(
 // ownedFields returns the fields that managedFields name, but those of Kubernetes' own controllers, and of the status.
 func ownedFields(o *unstructured.Unstructured) (fields []fieldpath.Path) {
 	for _, entry := range o.GetManagedFields() {
-		if entry.Subresource != "" || strings.HasPrefix(entry.Manager, "kube-") || entry.Manager == manager || entry.FieldsV1 == nil {
+		if entry.Subresource != "" || strings.HasPrefix(entry.Manager, "kube-") || strings.HasPrefix(entry.Manager, manager) || entry.FieldsV1 == nil {
 			continue
 		}
 		var set fieldpath.Set

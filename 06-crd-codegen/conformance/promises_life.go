@@ -5,14 +5,15 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
@@ -25,6 +26,7 @@ type shape struct {
 	Deployment                     string   // its name
 	Replicas                       int32
 	Image                          string // of a container
+	Volume                         string // the size of the claim that a container mounts; empty: none
 	SelectsItsPods, ServesItsPods  bool   // by the selectors of the Deployment and the Service
 	SelectsNoOthers, ServesNoOther bool
 }
@@ -49,6 +51,9 @@ func (w *World) shapeOf(ctx context.Context, d, other *dbv1alpha1.DatabaseManage
 		return s, err
 	}
 	s.Deployment, s.Replicas, s.Image = deployment.Name, *deployment.Spec.Replicas, deployment.Spec.Template.Spec.Containers[0].Image
+	if s.Volume, err = w.volumeOf(ctx, &deployment.Spec.Template.Spec); err != nil {
+		return s, err
+	}
 	theirs, err := w.client.AppsV1().Deployments(w.namespace).Get(ctx, other.Spec.DeploymentName, metav1.GetOptions{})
 	if err != nil {
 		return s, err
@@ -72,25 +77,38 @@ func (w *World) shapeOf(ctx context.Context, d, other *dbv1alpha1.DatabaseManage
 	return s, nil
 }
 
+// volumeOf returns the size of the claim that the pod's first container mounts.
+func (w *World) volumeOf(ctx context.Context, pod *corev1.PodSpec) (size string, err error) {
+	for _, volume := range pod.Volumes {
+		isMounted := slices.ContainsFunc(pod.Containers[0].VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == volume.Name })
+		if volume.PersistentVolumeClaim == nil || !isMounted {
+			continue
+		}
+		claims := w.client.CoreV1().PersistentVolumeClaims(w.namespace)
+		claim, err := claims.Get(ctx, volume.PersistentVolumeClaim.ClaimName, metav1.GetOptions{})
+		if err != nil {
+			return "", err
+		}
+		return claim.Spec.Resources.Requests.Storage().String(), nil
+	}
+	return "", nil
+}
+
 // life takes a DatabaseManager through its life, beside objects of others.
 func life(ctx context.Context, w *World) error {
-	if err := w.createStrangers(ctx); err != nil {
-		return err
-	}
-	strangers, err := w.strangers(ctx)
-	if err != nil {
-		return err
-	}
 	if _, err := w.startController(); err != nil {
 		return err
 	}
-	replicas := func(s *dbv1alpha1.DatabaseManagerSpec) { s.Replicas, s.StorageSize = new(int32(1)), nil }
-	if _, err := w.create(ctx, "other"); err != nil {
+	_, err := w.create(ctx, "other", func(s *dbv1alpha1.DatabaseManagerSpec) {
+		s.Dbtype, s.Version, s.StorageSize = dbv1alpha1.MariaDB, "11.4.5", new(resource.MustParse("2Gi"))
+	})
+	if err != nil {
 		return err
 	}
+	const didOther = "created a DatabaseManager of MariaDB with a volume of 2Gi"
 	other, _, err := w.untilReady(ctx, "other", "")
 	if err != nil {
-		return during("created a DatabaseManager with a volume", err)
+		return during(didOther, err)
 	}
 	d := &dbv1alpha1.DatabaseManager{}
 	check := func(did string, count int32, image string) error {
@@ -103,7 +121,7 @@ func life(ctx context.Context, w *World) error {
 			return err
 		}
 		expected := shape{
-			[]string{"Deployment", "Secret", "Service"}, []string{}, "life-db", count, image, true, true, true, true,
+			[]string{"Deployment", "Secret", "Service"}, []string{}, "life-db", count, image, "", true, true, true, true,
 		}
 		if image == "" { // the controller's own choice
 			expected.Image = seen.Image
@@ -113,11 +131,36 @@ func life(ctx context.Context, w *World) error {
 		}
 		return failed(did+"; read availableReplicas", count, d.Status.AvailableReplicas)
 	}
-
-	if _, err := w.create(ctx, "life", replicas, func(s *dbv1alpha1.DatabaseManagerSpec) { s.DeploymentName = "life-db" }); err != nil {
+	createLife := func() error {
+		_, err := w.create(ctx, "life", withPod, func(s *dbv1alpha1.DatabaseManagerSpec) { s.DeploymentName = "life-db" })
+		return err
+	}
+	if err := createLife(); err != nil {
 		return err
 	}
 	if err := check("created a DatabaseManager", 1, ""); err != nil {
+		return err
+	}
+	seen, err := w.shapeOf(ctx, other, d)
+	if err != nil {
+		return err
+	}
+	err = failed(didOther, shape{
+		[]string{"Deployment", "PersistentVolumeClaim", "Secret", "Service"}, []string{}, "other", 0, "mariadb:11.4.5", "2Gi",
+		true, true, true, true,
+	}, seen)
+	if err == nil {
+		err = w.passwordsDiffer(ctx, d, other)
+	}
+	if err != nil {
+		return err
+	}
+	taken, err := w.createStrangers(ctx, d)
+	if err != nil {
+		return err
+	}
+	strangers, err := w.strangers(ctx)
+	if err != nil {
 		return err
 	}
 	scale := &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Name: "life"}, Spec: autoscalingv1.ScaleSpec{Replicas: 2}}
@@ -127,28 +170,32 @@ func life(ctx context.Context, w *World) error {
 	if err := check("scaled it to 2", 2, ""); err != nil {
 		return err
 	}
-	deployments := w.client.AppsV1().Deployments(w.namespace)
-	foreign := []byte(`{"metadata": {"annotations": {"example.com/team": "shop"}}, "spec": {"minReadySeconds": 1}}`)
-	options := metav1.PatchOptions{FieldManager: manager + "-other"}
-	if _, err := deployments.Patch(ctx, "life-db", types.MergePatchType, foreign, options); err != nil {
+	foreign, err := w.annotations(ctx, d, true)
+	if err != nil {
 		return err
 	}
-	if err := w.patch(ctx, "life", `{"spec": {"version": "8.4.5"}}`); err != nil {
+	if err := w.notReadyEarly(ctx, d); err != nil {
 		return err
 	}
 	if err := check("changed its version", 2, "mysql:8.4.5"); err != nil {
 		return err
 	}
-	deployment, err := deployments.Get(ctx, "life-db", metav1.GetOptions{})
+	now, err := w.annotations(ctx, d, false)
 	if err != nil {
 		return err
 	}
-	now := fmt.Sprintf("team %s, %d s", deployment.Annotations["example.com/team"], deployment.Spec.MinReadySeconds)
-	const did = "another manager set an annotation and minReadySeconds of its Deployment; changed its version; read them"
-	if err := failed(did, "team shop, 1 s", now); err != nil {
+	const did = "another manager set an annotation of each child, and minReadySeconds of the Deployment; changed the version; read them"
+	if err := failed(did, foreign, now); err != nil {
 		return err
 	}
-	if err := w.conflicts(ctx, d, strangers); err != nil {
+	deployment, err := w.client.AppsV1().Deployments(w.namespace).Get(ctx, d.Spec.DeploymentName, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	if err := failed(did, int32(1), deployment.Spec.MinReadySeconds); err != nil {
+		return err
+	}
+	if err := w.conflicts(ctx, d, taken, strangers); err != nil {
 		return err
 	}
 
@@ -157,7 +204,7 @@ func life(ctx context.Context, w *World) error {
 	if err := w.databases.Delete(ctx, "life", metav1.DeleteOptions{}); err != nil {
 		return err
 	}
-	if _, err := w.create(ctx, "life", replicas, func(s *dbv1alpha1.DatabaseManagerSpec) { s.DeploymentName = "life-db" }); err != nil {
+	if err := createLife(); err != nil {
 		return err
 	}
 	if err := check("deleted it, and created another one of its name", 1, ""); err != nil {
@@ -184,16 +231,92 @@ func life(ctx context.Context, w *World) error {
 	return failed("looked at the objects of others in the end", strangers, after)
 }
 
-// conflicts asks for names that are taken, by another DatabaseManager and by nobody's Deployment.
-func (w *World) conflicts(ctx context.Context, d *dbv1alpha1.DatabaseManager, strangers string) error {
+// passwordsDiffer compares the Secrets of two DatabaseManagers.
+func (w *World) passwordsDiffer(ctx context.Context, one, other *dbv1alpha1.DatabaseManager) error {
+	sums := map[string]bool{}
+	for _, d := range []*dbv1alpha1.DatabaseManager{one, other} {
+		children, err := w.children(ctx, d)
+		if err != nil {
+			return err
+		}
+		for _, o := range children {
+			if o.GetKind() == "Secret" {
+				sums[sum(o.Object["data"])] = true
+			}
+		}
+	}
+	return failed("compared the Secrets of two DatabaseManagers", "2 passwords", fmt.Sprintf("%d passwords", len(sums)))
+}
+
+// annotations returns what another manager has set of the children: an annotation of each. It sets them before if set is true.
+func (w *World) annotations(ctx context.Context, d *dbv1alpha1.DatabaseManager, set bool) (string, error) {
+	children, err := w.children(ctx, d)
+	if err != nil {
+		return "", err
+	}
+	texts := []string{}
+	for _, child := range children {
+		o := &child
+		if set {
+			const patch = `{"metadata": {"annotations": {"example.com/team": "shop"}}}`
+			options := metav1.PatchOptions{FieldManager: manager + "-other"}
+			if o, err = w.objectsOf(o).Patch(ctx, child.GetName(), types.MergePatchType, []byte(patch), options); err != nil {
+				return "", err
+			}
+		}
+		texts = append(texts, fmt.Sprintf("%s: team %s", o.GetKind(), o.GetAnnotations()["example.com/team"]))
+	}
+	return strings.Join(texts, "\n"), nil
+}
+
+// notReadyEarly changes the version while the Deployment is paused, so that its pods stay the old ones. The DatabaseManager must not be
+// Ready until they are replaced.
+func (w *World) notReadyEarly(ctx context.Context, d *dbv1alpha1.DatabaseManager) error {
+	deployments := w.client.AppsV1().Deployments(w.namespace)
+	pausing := func(paused bool) error {
+		patch := fmt.Sprintf(`{"spec": {"paused": %t, "minReadySeconds": 1}}`, paused)
+		options := metav1.PatchOptions{FieldManager: manager + "-other"}
+		_, err := deployments.Patch(ctx, d.Spec.DeploymentName, types.MergePatchType, []byte(patch), options)
+		return err
+	}
+	const did = "another manager paused its Deployment; changed the version"
+	w.say(did)
+	if err := pausing(true); err != nil {
+		return err
+	}
+	if err := w.patch(ctx, d.Name, `{"spec": {"version": "8.4.5"}}`); err != nil {
+		return err
+	}
+	for range 15 {
+		if err := pause(ctx, 200*time.Millisecond); err != nil {
+			return err
+		}
+		now, err := w.databases.Get(ctx, d.Name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		deployment, err := deployments.Get(ctx, d.Spec.DeploymentName, metav1.GetOptions{}) // the controller may let it go on
+		if err != nil {
+			return err
+		}
+		if deployment.Spec.Paused && told(now) == "Ready=True" {
+			return failed(did, "Ready=False, or Unknown, as long as the pods are the old ones", "Ready=True")
+		}
+	}
+	return pausing(false)
+}
+
+// conflicts asks for names that are taken: by another DatabaseManager, and by objects of others, one of each kind.
+func (w *World) conflicts(ctx context.Context, d *dbv1alpha1.DatabaseManager, taken []string, strangers string) error {
 	before, err := w.identities(ctx, d)
 	if err != nil {
 		return err
 	}
-	for name, taken := range map[string]string{"late": "life-db", "conflict": "stranger"} {
+	for i, taken := range append([]string{d.Spec.DeploymentName}, taken...) {
+		name := fmt.Sprintf("late%d", i)
 		did := "created a DatabaseManager whose deploymentName " + taken + " is taken"
 		w.say("%s", did)
-		if _, err := w.create(ctx, name, func(s *dbv1alpha1.DatabaseManagerSpec) { s.DeploymentName = taken }); err != nil {
+		if _, err := w.create(ctx, name, withPod, func(s *dbv1alpha1.DatabaseManagerSpec) { s.DeploymentName = taken }); err != nil {
 			return err
 		}
 		err := w.await(ctx, "its status to name "+taken, func(ctx context.Context) (string, error) {
@@ -219,51 +342,71 @@ func (w *World) conflicts(ctx context.Context, d *dbv1alpha1.DatabaseManager, st
 		if err := w.databases.Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
 			return err
 		}
+		if err := w.untilGone(ctx, name); err != nil {
+			return during(did+", deleted it", err)
+		}
+		if i > 0 {
+			continue
+		}
+		if err := w.untilQuiet(ctx); err != nil {
+			return err
+		}
+		if _, _, err := w.untilReady(ctx, d.Name, ""); err != nil {
+			return during(did+", deleted it", err)
+		}
+		same, err := w.identities(ctx, d)
+		if err != nil {
+			return err
+		}
+		if err := failed(did+", deleted it; looked at the children of the one that has the name", before, same); err != nil {
+			return err
+		}
 	}
-	if _, _, err := w.untilReady(ctx, d.Name, ""); err != nil {
-		return during("created and deleted a DatabaseManager with the same deploymentName", err)
-	}
-	after, err := w.identities(ctx, d)
+	return nil
+}
+
+// createStrangers creates objects that are none of the controller's business: for each kind of a DatabaseManager's children, one with the
+// name that a child would have. It returns the names of the Deployments to which such children belong.
+func (w *World) createStrangers(ctx context.Context, d *dbv1alpha1.DatabaseManager) (taken []string, err error) {
+	children, err := w.children(ctx, d)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return failed("compared the children of the one that has the name, before and after the conflict", before, after)
+	for _, child := range children {
+		name := "taken-" + strings.ToLower(child.GetKind())
+		stranger := &unstructured.Unstructured{Object: map[string]any{}}
+		for _, field := range []string{"apiVersion", "kind", "type", "data", "spec"} {
+			if value, ok := child.Object[field]; ok {
+				stranger.Object[field] = runtime.DeepCopyJSONValue(value)
+			}
+		}
+		stranger.SetName(strings.Replace(child.GetName(), d.Spec.DeploymentName, name, 1))
+		stranger.SetLabels(map[string]string{"example.com/team": "shop"})
+		unstructured.RemoveNestedField(stranger.Object, "spec", "clusterIP")
+		unstructured.RemoveNestedField(stranger.Object, "spec", "clusterIPs")
+		if child.GetKind() == "Deployment" {
+			_ = unstructured.SetNestedField(stranger.Object, int64(0), "spec", "replicas") // a spec is an object
+		}
+		options := metav1.CreateOptions{FieldManager: manager}
+		if _, err := w.objectsOf(&child).Create(ctx, stranger, options); err != nil {
+			return nil, err
+		}
+		taken = append(taken, name)
+	}
+	return taken, nil
 }
 
-// createStrangers creates objects that are none of the controller's business.
-func (w *World) createStrangers(ctx context.Context) error {
-	metadata := metav1.ObjectMeta{Name: "stranger", Labels: map[string]string{"app.kubernetes.io/name": "mysql"}}
-	options := metav1.CreateOptions{FieldManager: manager}
-	if _, err := w.client.CoreV1().ConfigMaps(w.namespace).Create(ctx, &corev1.ConfigMap{ObjectMeta: metadata}, options); err != nil {
-		return err
-	}
-	_, err := w.client.AppsV1().Deployments(w.namespace).Create(ctx, &appsv1.Deployment{
-		ObjectMeta: metadata,
-		Spec: appsv1.DeploymentSpec{
-			Replicas: new(int32(0)),
-			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "stranger"}},
-			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "stranger"}},
-				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "stranger", Image: "registry.k8s.io/pause:3.10"}}},
-			},
-		},
-	}, options)
-	return err
-}
-
-// strangers returns these objects as text, without what the Deployment's own controller writes.
+// strangers returns these objects as text, without what Kubernetes' own controllers write.
 func (w *World) strangers(ctx context.Context) (string, error) {
 	texts := []string{}
-	for _, resource := range []schema.GroupVersionResource{{Version: "v1", Resource: "configmaps"}, childResources[0]} {
-		o, err := w.dynamic.Resource(resource).Namespace(w.namespace).Get(ctx, "stranger", metav1.GetOptions{})
-		switch {
-		case apierrors.IsNotFound(err):
-			texts = append(texts, resource.Resource+": gone")
-		case err != nil:
+	for _, r := range childResources {
+		list, err := w.dynamic.Resource(r).Namespace(w.namespace).List(ctx, metav1.ListOptions{LabelSelector: "example.com/team=shop"})
+		if err != nil {
 			return "", err
-		default:
-			texts = append(texts, fmt.Sprintf("%s: uid %s, generation %d, labels %v, %d owners",
-				resource.Resource, o.GetUID(), o.GetGeneration(), o.GetLabels(), len(o.GetOwnerReferences())))
+		}
+		for _, o := range list.Items {
+			texts = append(texts, fmt.Sprintf("%s %s: uid %s, generation %d, data %s, labels %v, %d owners",
+				o.GetKind(), o.GetName(), o.GetUID(), o.GetGeneration(), sum(o.Object["data"]), o.GetLabels(), len(o.GetOwnerReferences())))
 		}
 	}
 	return strings.Join(texts, "\n"), nil

@@ -57,10 +57,14 @@ func permissions(ctx context.Context, w *World) error {
 		if _, err := w.startController(); err != nil {
 			return err
 		}
-		err := w.untilNamed(ctx, f, fmt.Sprintf("list%02d", i), want)
+		name := fmt.Sprintf("list%02d", i)
+		if _, err := w.create(ctx, name); err != nil {
+			return err
+		}
+		err := w.untilNamed(ctx, f, name, true) // there are other ways to see all objects
 		remove()
 		if err != nil {
-			return err
+			return about(name, during(fmt.Sprintf("took away the permission to %s %s, created %s", f.Verb, f.Resource, name), err))
 		}
 	}
 	return nil
@@ -70,37 +74,75 @@ func permissions(ctx context.Context, w *World) error {
 func (w *World) forbid(ctx context.Context, f *Fault, want ends) error {
 	remove := w.tap.add(f)
 	defer remove()
-	if err := w.untilNamed(ctx, f, f.Name, want); err != nil {
+	did := fmt.Sprintf("took away the permission to %s %s", f.Verb, f.Resource)
+	if _, err := w.create(ctx, f.Name); err != nil {
 		return err
+	}
+	if err := w.untilNamed(ctx, f, f.Name, false); err != nil {
+		return about(f.Name, during(did+", created "+f.Name, err))
 	}
 	remove()
-	_, _, err := w.untilReady(ctx, f.Name, want.created)
-	return about(f.Name, during(fmt.Sprintf("took away the permission to %s %s, and gave it back", f.Verb, f.Resource), err))
+	if _, _, err := w.untilReady(ctx, f.Name, want.created); err != nil {
+		return about(f.Name, during(did+", and gave it back", err))
+	}
+	return about(f.Name+"r", during(did, w.forbidForRetain(ctx, f)))
 }
 
-// untilNamed creates a DatabaseManager, and waits until it is Ready, so that the permission was not needed, or until its status or
-// what the controller prints says which one is missing.
-func (w *World) untilNamed(ctx context.Context, f *Fault, name string, want ends) error {
-	if _, err := w.create(ctx, name); err != nil {
+// forbidForRetain takes a verb away for an object with the deletionPolicy Retain, until its end.
+func (w *World) forbidForRetain(ctx context.Context, taken *Fault) error {
+	f := &Fault{Name: taken.Name + "r", Verb: taken.Verb, Resource: taken.Resource, Code: taken.Code}
+	remove := w.tap.add(f)
+	defer remove()
+	_, err := w.create(ctx, f.Name, func(s *dbv1alpha1.DatabaseManagerSpec) { s.DeletionPolicy = dbv1alpha1.DeletionPolicyRetain })
+	if err != nil {
 		return err
 	}
+	did := "created " + f.Name + ", with the deletionPolicy Retain"
+	if err := w.untilNamed(ctx, f, f.Name, false); err != nil {
+		return during(did, err)
+	}
+	if err := w.databases.Delete(ctx, f.Name, metav1.DeleteOptions{}); err != nil {
+		return err
+	}
+	did += ", deleted it"
+	if err := w.untilNamed(ctx, f, f.Name, false); err != nil {
+		return during(did, err)
+	}
+	remove()
+	return during(did+", gave the permission back", w.untilGone(ctx, f.Name))
+}
+
+// untilNamed waits until the status of a DatabaseManager, or what the controller prints, says which permission is missing. If it is Ready
+// or gone without a request that was refused, the permission was not needed. If mayManage is true, it may be Ready with such a request, too.
+func (w *World) untilNamed(ctx context.Context, f *Fault, name string, mayManage bool) error {
 	named := func(text string) bool {
 		return slices.ContainsFunc(strings.Split(text, "\n"), func(line string) bool {
 			return strings.Contains(line, "forbidden") && strings.Contains(line, f.Resource) && strings.Contains(line, f.Name)
 		})
 	}
-	err := w.await(ctx, "a word about "+f.Resource, func(ctx context.Context) (string, error) {
+	return w.await(ctx, "a word about "+f.Resource, func(ctx context.Context) (string, error) {
+		if named(w.processes[len(w.processes)-1].log()) {
+			return "", nil
+		}
+		now := "it is gone"
 		d, err := w.databases.Get(ctx, name, metav1.GetOptions{})
-		if err != nil {
+		if unlessGone(err) != nil {
 			return "", err
 		}
-		ready := apimeta.FindStatusCondition(d.Status.Conditions, dbv1alpha1.ConditionReady)
-		printed := named(w.processes[len(w.processes)-1].log())
-		if told(d) == "Ready=True" || ready != nil && strings.Contains(ready.Message, "forbidden") || printed {
+		if err == nil {
+			now = told(d)
+			ready := apimeta.FindStatusCondition(d.Status.Conditions, dbv1alpha1.ConditionReady)
+			if ready != nil && strings.Contains(ready.Message, "forbidden") && strings.Contains(ready.Message, f.Resource) {
+				return "", nil
+			}
+		}
+		refused := "nothing was refused"
+		if w.tap.hit(f) != nil && !mayManage {
+			refused = "a request was refused"
+		} else if err != nil || now == "Ready=True" && d.DeletionTimestamp == nil {
 			return "", nil
 		}
 		expected := fmt.Sprintf("%s is forbidden, in the status or in what the controller prints", f.Resource)
-		return diffOf(expected, "the status: "+told(d)), nil
+		return diffOf(expected, refused+", and the status is: "+now), nil
 	})
-	return about(name, during(fmt.Sprintf("took away the permission to %s %s, created %s", f.Verb, f.Resource, name), err))
 }

@@ -96,8 +96,8 @@ func leaders(ctx context.Context, w *World) error {
 	if err != nil {
 		return err
 	}
-	started := fmt.Sprintf("started a controller with %q; its ServiceAccount may have a Lease in the namespace %s only: "+
-		"--leader-flags is what it takes for that", strings.Join(w.leaderFlags, " "), w.namespace)
+	started := fmt.Sprintf("started a controller with %q; its ServiceAccount may have a Lease in the namespace %s only, "+
+		"with the name that --rbac allows: --leader-flags is what it takes for that", strings.Join(w.leaderFlags, " "), w.namespace)
 	if err := w.untilWrites(ctx, first, started); err != nil {
 		return err
 	}
@@ -135,6 +135,7 @@ func leaders(ctx context.Context, w *World) error {
 	if err := w.oneAfterTheOther("let the paused leader go on by SIGCONT, while another one leads"); err != nil {
 		return err
 	}
+	second.kill() // it may wait for the Lease again, and get it
 	fourth, err := w.startController(w.leaderFlags...)
 	if err != nil {
 		return err
@@ -235,8 +236,9 @@ func (w *World) onlyOne(ctx context.Context, did string, lasts time.Duration) er
 
 // untilWrites waits until a process writes: it leads. That can take as long as a Lease lasts, and longer.
 func (w *World) untilWrites(ctx context.Context, p *Process, did string) error {
+	var err error
 	for range 3 {
-		err := w.await(ctx, "a write of process "+p.who, func(context.Context) (string, error) {
+		err = w.await(ctx, "a write of process "+p.who, func(context.Context) (string, error) {
 			if len(w.writesOf(p.who)) == 0 {
 				return "- a write\n+ none", nil
 			}
@@ -246,7 +248,7 @@ func (w *World) untilWrites(ctx context.Context, p *Process, did string) error {
 			return nil
 		}
 	}
-	return failed(did, "writes of process "+p.who, "none")
+	return during(did, err)
 }
 
 // writesOf returns the writes of one process that have reached the server.

@@ -125,8 +125,10 @@ func (w *World) deleteChild(ctx context.Context, _ *dbv1alpha1.DatabaseManager, 
 	return w.objectsOf(child).Delete(ctx, child.GetName(), options)
 }
 
+const finalizer = "example.com/conformance"
+
 func (w *World) halfDelete(ctx context.Context, d *dbv1alpha1.DatabaseManager, child *unstructured.Unstructured) error {
-	if err := w.patchChild(ctx, child, `{"metadata": {"finalizers": ["example.com/conformance"]}}`); err != nil {
+	if err := w.patchChild(ctx, child, `{"metadata": {"finalizers": ["`+finalizer+`"]}}`); err != nil {
 		return err
 	}
 	return w.deleteChild(ctx, d, child)
@@ -159,6 +161,9 @@ func doubleName(child *unstructured.Unstructured) string { return child.GetName(
 
 func (w *World) changeAny(ctx context.Context, d *dbv1alpha1.DatabaseManager, child *unstructured.Unstructured) error {
 	fields := ownedFields(child)
+	if len(fields) == 0 {
+		return nil
+	}
 	_, err := w.change(ctx, w.objectsOf(child), child.GetName(), fields[w.random.IntN(len(fields))], d)
 	return err
 }

@@ -56,7 +56,7 @@ func status(ctx context.Context, w *World) error {
 	}
 	span := max(w.rest/4, 3*time.Second)
 	w.say("counting writes of the status for %s", span)
-	if err := w.fewStatusWrites(ctx, name, span); err != nil {
+	if err := w.fewStatusWrites(ctx, name, time.Now(), span); err != nil {
 		return during(did, err)
 	}
 	w.say("the writes are let through again")
@@ -72,64 +72,66 @@ func status(ctx context.Context, w *World) error {
 	if err := failed(did+", and then let through, until Ready", "", image); err != nil {
 		return err
 	}
-	return each(ctx, choose(w, causes), func(ctx context.Context, _ int, c cause) error {
+	return each(ctx, choose(w, causes), func(ctx context.Context, i int, c cause) error {
+		name := fmt.Sprintf("cause%d", i) // none of the words that the status has to have
 		w.say("%s", c.did)
-		return about(c.name, during(c.did, w.tells(ctx, c)))
+		return about(name, during(c.did, w.tells(ctx, name, c)))
 	})
 }
 
 // cause is a reason why a database does not run that its user can mend.
 type cause struct {
-	name, did string
+	did       string
 	spec      func(*dbv1alpha1.DatabaseManagerSpec)
 	before    action   // what makes the server refuse the children; may be nil
 	after     action   // what becomes of the children; may be nil
 	words     []string // one of them has to be in the message
+	meanwhile action   // what changes all the time while the cause stays; may be nil
 	mend      action
 	mended    string // what that does
 }
 
 var causes = []cause{
 	{
-		"quota", "created a DatabaseManager with a volume, where a quota allows no claim",
+		"created a DatabaseManager with a volume, where a quota allows no claim",
 		func(*dbv1alpha1.DatabaseManagerSpec) {},
-		(*World).allowNoClaim, nil, []string{"quota"}, (*World).deleteQuota, "deleted the quota",
+		(*World).allowNoClaim, nil, []string{"quota"}, nil, (*World).deleteQuota, "deleted the quota",
 	},
 	{
-		"policy", "created a DatabaseManager where an admission policy allows no Deployment of its name",
+		"created a DatabaseManager where an admission policy allows no Deployment of its name",
 		withPod,
-		(*World).createPolicy, nil, []string{policyMessage}, (*World).deletePolicy, "deleted the policy",
+		(*World).createPolicy, nil, []string{policyMessage}, nil, (*World).deletePolicy, "deleted the policy",
 	},
 	{
-		"unschedulable", "another manager gave its Deployment a nodeSelector that no node has",
-		withPod, nil, (*World).selectNoNode, []string{"node", "schedul"}, (*World).selectAnyNode, "took the nodeSelector away",
+		"another manager gave its Deployment a nodeSelector that no node has",
+		withPod, nil, (*World).selectNoNode, []string{"node", "schedul"}, nil, (*World).selectAnyNode, "took the nodeSelector away",
 	},
 	{
-		"image", "created a DatabaseManager of a version whose image cannot be pulled",
+		"created a DatabaseManager of a version whose image cannot be pulled",
 		func(s *dbv1alpha1.DatabaseManagerSpec) { withPod(s); s.Version = "0.0.1" },
-		nil, (*World).reportNoImage, []string{"image"}, (*World).usualVersion, "took the version out of the spec",
+		nil, (*World).reportNoImage, []string{"image"}, (*World).reportNoImageAgain, (*World).usualVersion, "took the version out of the spec",
 	},
 }
 
 func withPod(s *dbv1alpha1.DatabaseManagerSpec) { s.Replicas, s.StorageSize = new(int32(1)), nil }
 
 // tells waits until the status tells the cause. What others report meanwhile may change without end, but not the status.
-func (w *World) tells(ctx context.Context, c cause) error {
+func (w *World) tells(ctx context.Context, name string, c cause) error {
 	call := func(a action) error {
 		if a == nil {
 			return nil
 		}
-		return a(w, ctx, c.name)
+		return a(w, ctx, name)
 	}
 	if err := call(c.before); err != nil {
 		return err
 	}
-	_, err := w.create(ctx, c.name, c.spec)
+	_, err := w.create(ctx, name, c.spec)
 	if err == nil {
 		err = call(c.after)
 	}
 	if err == nil {
-		err = w.awaitStatus(ctx, c.name, w.timeout, func(now string) (string, error) {
+		err = w.awaitStatus(ctx, name, w.timeout, func(now string) (string, error) {
 			isTold := slices.ContainsFunc(c.words, func(word string) bool { return strings.Contains(strings.ToLower(now), word) })
 			if !strings.HasPrefix(now, "Ready=") || strings.HasPrefix(now, "Ready=True") || !isTold {
 				return diffOf("Ready=False, with a message about: "+strings.Join(c.words, ", "), now), nil
@@ -138,13 +140,16 @@ func (w *World) tells(ctx context.Context, c cause) error {
 		})
 	}
 	if err == nil {
-		err = w.fewStatusWrites(ctx, c.name, 3*time.Second)
+		since := time.Now()
+		if err = call(c.meanwhile); err == nil {
+			err = w.fewStatusWrites(ctx, name, since, 3*time.Second)
+		}
 	}
 	if mendErr := call(c.mend); err != nil || mendErr != nil {
 		return cmp.Or(err, mendErr)
 	}
 	// It may wait longer after each failure, for up to a minute.
-	err = w.awaitStatus(ctx, c.name, w.timeout+time.Minute, func(now string) (string, error) { return diffOf("Ready=True", now), nil })
+	err = w.awaitStatus(ctx, name, w.timeout+time.Minute, func(now string) (string, error) { return diffOf("Ready=True", now), nil })
 	return during("then "+c.mended, err)
 }
 
@@ -159,9 +164,8 @@ func (w *World) awaitStatus(ctx context.Context, name string, timeout time.Durat
 	})
 }
 
-// fewStatusWrites counts the writes of a status where nothing changes.
-func (w *World) fewStatusWrites(ctx context.Context, name string, span time.Duration) error {
-	since := time.Now()
+// fewStatusWrites waits, and counts the writes of a status since a time from which on nothing has changed.
+func (w *World) fewStatusWrites(ctx context.Context, name string, since time.Time, span time.Duration) error {
 	if err := pause(ctx, span); err != nil {
 		return err
 	}
@@ -169,7 +173,7 @@ func (w *World) fewStatusWrites(ctx context.Context, name string, span time.Dura
 		return r.Resource == "databasemanagers/status" && r.Name == name && r.isWrite() && !r.At.Before(since)
 	})
 	if len(writes) > 3 {
-		did := fmt.Sprintf("counted the writes of the status of %s for %s", name, span)
+		did := fmt.Sprintf("counted the writes of the status of %s for %s", name, time.Since(since).Round(time.Second))
 		return failed(did, "3 at most, since nothing changes", fmt.Sprint(len(writes)))
 	}
 	return nil
@@ -288,7 +292,7 @@ func (w *World) usualVersion(ctx context.Context, name string) error {
 }
 
 // reportNoImage waits for a pod. On a cluster whose nodes run nothing, every pod is soon Running: there, it reports what a kubelet
-// does that cannot pull the image, with a reason that changes at each attempt.
+// does that cannot pull the image.
 func (w *World) reportNoImage(ctx context.Context, name string) error {
 	pods := w.client.CoreV1().Pods(w.namespace)
 	var pod corev1.Pod
@@ -306,15 +310,36 @@ func (w *World) reportNoImage(ctx context.Context, name string) error {
 	if err != nil || pod.Status.Phase != corev1.PodRunning {
 		return err
 	}
-	for i := range 6 {
-		patch := fmt.Sprintf(`{"status": {"phase": "Pending", "conditions": [{"type": "Ready", "status": "False"}],
-			"containerStatuses": [{"name": %q, "image": %q, "imageID": "", "restartCount": 0, "ready": false,
-			"state": {"waiting": {"reason": %q, "message": "attempt %d"}}}]}}`, pod.Spec.Containers[0].Name, pod.Spec.Containers[0].Image,
-			[]string{"ErrImagePull", "ImagePullBackOff"}[i%2], i)
-		_, err := pods.Patch(ctx, pod.Name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
-		if err != nil {
+	return w.reportAttempt(ctx, &pod, 0)
+}
+
+// reportNoImageAgain goes on: a kubelet tries again, and each time the reason is another one, and the message.
+func (w *World) reportNoImageAgain(ctx context.Context, name string) error {
+	list, err := w.client.CoreV1().Pods(w.namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for attempt := range 8 {
+		for _, pod := range list.Items {
+			if strings.HasPrefix(pod.Name, name+"-") {
+				if err := w.reportAttempt(ctx, &pod, attempt+1); err != nil {
+					return unlessGone(err)
+				}
+			}
+		}
+		if err := pause(ctx, 250*time.Millisecond); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (w *World) reportAttempt(ctx context.Context, pod *corev1.Pod, attempt int) error {
+	patch := fmt.Sprintf(`{"status": {"phase": "Pending", "conditions": [{"type": "Ready", "status": "False"}],
+		"containerStatuses": [{"name": %q, "image": %q, "imageID": "", "restartCount": 0, "ready": false,
+		"state": {"waiting": {"reason": %q, "message": "attempt %d"}}}]}}`, pod.Spec.Containers[0].Name, pod.Spec.Containers[0].Image,
+		[]string{"ErrImagePull", "ImagePullBackOff"}[attempt%2], attempt)
+	_, err := w.client.CoreV1().Pods(w.namespace).Patch(
+		ctx, pod.Name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
+	return err
 }

@@ -139,10 +139,13 @@ func (x *walk) edit(ctx context.Context, name string, random *rand.Rand) (step, 
 	}
 	child := children[random.IntN(len(children))]
 	size, isClaim, _ := unstructured.NestedString(child.Object, "spec", "resources", "requests", "storage")
-	if has, err := resource.ParseQuantity(size); isClaim && (err != nil || has.Cmp(*d.Spec.StorageSize) != 0) {
+	if has, err := resource.ParseQuantity(size); isClaim && (err != nil || d.Spec.StorageSize == nil || has.Cmp(*d.Spec.StorageSize) != 0) {
 		return step{patch: "{}"}, nil // the server refuses the size, and so each apply
 	}
 	fields := ownedFields(&child)
+	if len(fields) == 0 {
+		return step{patch: "{}"}, nil
+	}
 	pointer, value, found := find(child.Object, fields[random.IntN(len(fields))])
 	if !found || len(child.GetOwnerReferences()) == 0 && strings.HasPrefix(pointer, "/metadata/labels/") {
 		return step{patch: "{}"}, nil // it has changed meanwhile; or it would be nobody's
@@ -260,6 +263,7 @@ func (x *walk) stateOfNew(ctx context.Context, d *dbv1alpha1.DatabaseManager) (s
 	if err != nil {
 		return "", err
 	}
+	last := "" // a controller can say that it has seen the generation, and go on to create children
 	err = x.await(ctx, "the children of the new "+name, func(ctx context.Context) (string, error) {
 		d, err := x.databases.Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
@@ -268,8 +272,12 @@ func (x *walk) stateOfNew(ctx context.Context, d *dbv1alpha1.DatabaseManager) (s
 		if d.Status.ObservedGeneration != d.Generation {
 			return diffOf("observedGeneration = generation", "observedGeneration of another generation"), nil
 		}
-		state, err = x.stateOfChildren(ctx, name)
-		return "", err
+		if state, err = x.stateOfChildren(ctx, name); err != nil {
+			return "", err
+		}
+		before := last
+		last = state
+		return diffOf(before, state), nil
 	})
 	if err != nil {
 		return "", about(name, during("created a DatabaseManager with the spec "+string(key), err))

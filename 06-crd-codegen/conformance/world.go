@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -172,6 +173,22 @@ func (w *World) close() error {
 		_, err := w.databases.Patch(ctx, d.Name, types.MergePatchType, []byte(`{"metadata": {"finalizers": null}}`), metav1.PatchOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
 			return err
+		}
+	}
+	for _, r := range childResources { // nor the suite's own
+		objects := w.dynamic.Resource(r).Namespace(w.namespace)
+		list, err := objects.List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		for _, o := range list.Items {
+			if !slices.Contains(o.GetFinalizers(), finalizer) {
+				continue
+			}
+			_, err := objects.Patch(ctx, o.GetName(), types.MergePatchType, []byte(`{"metadata": {"finalizers": null}}`), metav1.PatchOptions{})
+			if unlessGone(err) != nil {
+				return err
+			}
 		}
 	}
 	return w.client.CoreV1().Namespaces().Delete(ctx, w.namespace, metav1.DeleteOptions{})

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -68,6 +69,9 @@ func (g *Gate) Expire() {
 	g.mu.Lock()
 	g.expired = true
 	watches := slices.Collect(maps.Keys(g.watches))
+	for _, watch := range watches {
+		watch.broken = true
+	}
 	g.mu.Unlock()
 	for _, watch := range watches {
 		watch.ReadCloser.Close() // ends a Read with an error
@@ -87,7 +91,7 @@ func (g *Gate) transport(next http.RoundTripper) http.RoundTripper {
 			return next.RoundTrip(request)
 		}
 		query := request.URL.Query()
-		watch := query.Get("watch") != ""
+		watch, _ := strconv.ParseBool(query.Get("watch"))
 		g.mu.Lock()
 		past, expired := g.past, g.expired && watch && query.Get("resourceVersion") != ""
 		g.expired = g.expired && !expired
@@ -108,7 +112,7 @@ func (g *Gate) transport(next http.RoundTripper) http.RoundTripper {
 		}
 		response, err := next.RoundTrip(request)
 		if err == nil && watch {
-			body := &gatedBody{response.Body, g, request.Context()}
+			body := &gatedBody{ReadCloser: response.Body, gate: g, ctx: request.Context()}
 			g.mu.Lock()
 			g.watches[body] = struct{}{}
 			g.mu.Unlock()
@@ -123,8 +127,9 @@ const gone = `{"apiVersion": "v1", "kind": "Status", "status": "Failure", "reaso
 
 type gatedBody struct {
 	io.ReadCloser
-	gate *Gate
-	ctx  context.Context
+	gate   *Gate
+	ctx    context.Context
+	broken bool // by Expire: what it holds is lost, too
 }
 
 func (b *gatedBody) Close() error {
@@ -143,6 +148,11 @@ func (b *gatedBody) Read(p []byte) (int, error) {
 	defer delay.Stop()
 	if !received(b.ctx, open) || !received(b.ctx, delay.C) {
 		return 0, b.ctx.Err()
+	}
+	b.gate.mu.Lock()
+	defer b.gate.mu.Unlock()
+	if b.broken {
+		return 0, io.ErrUnexpectedEOF
 	}
 	return n, err
 }
