@@ -139,7 +139,8 @@ func (w *World) change(
 // ownedFields returns the fields that managedFields name, but those of Kubernetes' own controllers, and of the status.
 func ownedFields(o *unstructured.Unstructured) (fields []fieldpath.Path) {
 	for _, entry := range o.GetManagedFields() {
-		if entry.Subresource != "" || strings.HasPrefix(entry.Manager, "kube-") || strings.HasPrefix(entry.Manager, manager) || entry.FieldsV1 == nil {
+		isOthers := strings.HasPrefix(entry.Manager, "kube-") || strings.HasPrefix(entry.Manager, manager)
+		if isOthers || entry.Subresource != "" || entry.FieldsV1 == nil {
 			continue
 		}
 		var set fieldpath.Set

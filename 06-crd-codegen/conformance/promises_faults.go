@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -84,9 +85,10 @@ func (w *World) withoutFaults(ctx context.Context) (ends, error) {
 
 // with says in a failure which fault there was.
 func (w *World) with(f *Fault, err error) error {
-	did := fmt.Sprintf("let write %d about %s be %s", f.Nth, f.Name, f.what())
+	kind := cmp.Or(f.Verb, "write")
+	did := fmt.Sprintf("let %s %d about %s be %s", kind, f.Nth, f.Name, f.what())
 	if f.Nth == 0 {
-		did = fmt.Sprintf("let 30 %% of the writes about %s be %s", f.Name, f.what())
+		did = fmt.Sprintf("let 30 %% of each %s about %s be %s", kind, f.Name, f.what())
 	}
 	if hit := w.tap.hit(f); hit != nil {
 		did += fmt.Sprintf(" (%s %s %s)", hit.Verb, hit.Resource, hit.Name)
@@ -141,8 +143,15 @@ func ambiguity(ctx context.Context, w *World) error {
 	for _, f := range slices.Clone(cases[:min(len(cases), 10)]) { // and of each kind one that breaks 30 % of all writes
 		cases = append(cases, &Fault{Code: f.Code, Done: f.Done, Chance: func() bool { return w.random.IntN(10) < 3 }})
 	}
+	for nth := range 4 { // and of the reads of one object; 0 breaks 30 % of them
+		f := &Fault{Verb: "get", Nth: nth, Code: http.StatusInternalServerError}
+		if nth == 0 {
+			f.Chance = func() bool { return w.random.IntN(10) < 3 }
+		}
+		cases = append(cases, f)
+	}
 	cases = choose(w, cases)
-	w.say("%d cases: 500, 504, 409, 429 or a closed connection, with the write done or not", len(cases))
+	w.say("%d cases: 500, 504, 409, 429 or a closed connection, with the write done or not; reads answered 500", len(cases))
 	return each(ctx, cases, func(ctx context.Context, i int, f *Fault) error {
 		f.Name = fmt.Sprintf("answer%02d", i)
 		defer w.tap.add(f)()

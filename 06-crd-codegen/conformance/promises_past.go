@@ -193,6 +193,9 @@ func (w *World) seePast(ctx context.Context, number int, v view) error {
 	if err != nil {
 		return err
 	}
+	if err := w.untilListed(ctx, late, p, v.resources); err != nil {
+		return err
+	}
 	if err := pause(ctx, 2*time.Second); err != nil { // its time to do harm
 		return err
 	}
@@ -244,6 +247,23 @@ func (w *World) startInPast(resourceVersion string, resources, flags []string) (
 		w.gates[resource].CloseAt(resourceVersion)
 	}
 	return w.startController(flags...)
+}
+
+// untilListed waits until a process has asked for all objects of those resources of which an earlier process has asked for them.
+func (w *World) untilListed(ctx context.Context, p, earlier *Process, resources []string) error {
+	asked := func(who, resource string) bool {
+		return len(w.tap.all(func(r Request) bool {
+			return r.Who == who && r.Resource == resource && (r.Verb == "list" || r.Verb == "watch")
+		})) > 0
+	}
+	return w.await(ctx, "the lists of controller "+p.who, func(context.Context) (string, error) {
+		for _, resource := range resources {
+			if asked(earlier.who, resource) && !asked(p.who, resource) {
+				return "- a list of " + resource, nil
+			}
+		}
+		return "", nil
+	})
 }
 
 // untilNextLeads waits until a Lease has another holder than before.

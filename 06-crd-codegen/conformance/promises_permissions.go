@@ -113,7 +113,8 @@ func (w *World) forbidForRetain(ctx context.Context, taken *Fault) error {
 }
 
 // untilNamed waits until the status of a DatabaseManager, or what the controller prints, says which permission is missing. If it is Ready
-// or gone without a request that was refused, the permission was not needed. If mayManage is true, it may be Ready with such a request, too.
+// or gone without a request that was refused, the permission was not needed. If mayManage is true, it may be Ready with such a request,
+// too.
 func (w *World) untilNamed(ctx context.Context, f *Fault, name string, mayManage bool) error {
 	named := func(text string) bool {
 		return slices.ContainsFunc(strings.Split(text, "\n"), func(line string) bool {

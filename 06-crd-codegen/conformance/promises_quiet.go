@@ -41,17 +41,14 @@ func quiet(ctx context.Context, w *World) error {
 	if err != nil {
 		return err
 	}
-	for name, replicas := range map[string]int32{"quiet-runs": 1, "quiet-volume": 0} {
-		_, err := w.create(ctx, name, func(s *dbv1alpha1.DatabaseManagerSpec) {
-			if s.Replicas = &replicas; replicas > 0 {
-				s.StorageSize = nil
-			}
-		})
-		if err != nil {
+	for name, change := range map[string]func(*dbv1alpha1.DatabaseManagerSpec){
+		"quiet-runs":   withPod,
+		"quiet-volume": func(*dbv1alpha1.DatabaseManagerSpec) {},
+		"quiet-stays":  func(s *dbv1alpha1.DatabaseManagerSpec) { s.DeletionPolicy = dbv1alpha1.DeletionPolicyRetain },
+	} {
+		if _, err := w.create(ctx, name, change); err != nil {
 			return err
 		}
-	}
-	for _, name := range []string{"quiet-runs", "quiet-volume"} {
 		if _, _, err := w.untilReady(ctx, name, ""); err != nil {
 			return err
 		}
@@ -67,16 +64,28 @@ func quiet(ctx context.Context, w *World) error {
 	if err := failed(fmt.Sprintf("waited %s at rest", w.rest), "", list(w.tap.writes("", since))); err != nil {
 		return err
 	}
-	w.say("started again, with the lists of the children late")
+	w.say("started again, with the watches of the children late")
 	first.kill()
 	<-first.ended
 	since = time.Now()
+	resources := []string{}
 	for _, r := range childResources { // it sees them later than their owners
+		resources = append(resources, r.Resource)
 		w.gates[r.Resource].Close()
-		time.AfterFunc(time.Second, w.gates[r.Resource].Open)
+		defer w.gates[r.Resource].Open()
 	}
-	if _, err := w.startController(); err != nil {
+	second, err := w.startController()
+	if err == nil {
+		err = w.untilListed(ctx, second, first, resources)
+	}
+	if err == nil {
+		err = pause(ctx, time.Second)
+	}
+	if err != nil {
 		return err
+	}
+	for _, r := range childResources {
+		w.gates[r.Resource].Open()
 	}
 	// The write of a new one shows that it works again.
 	if _, err := w.create(ctx, "new"); err != nil {
@@ -88,6 +97,6 @@ func quiet(ctx context.Context, w *World) error {
 	if err := pause(ctx, w.rest/4); err != nil {
 		return err
 	}
-	const did = "started it again, with all as desired, and the lists of the children late by 1 s"
+	const did = "started it again, with all as desired, and the watches of the children late by 1 s"
 	return failed(did, "", list(w.tap.writes("quiet", since)))
 }

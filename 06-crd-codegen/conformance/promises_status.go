@@ -109,7 +109,8 @@ var causes = []cause{
 	{
 		"created a DatabaseManager of a version whose image cannot be pulled",
 		func(s *dbv1alpha1.DatabaseManagerSpec) { withPod(s); s.Version = "0.0.1" },
-		nil, (*World).reportNoImage, []string{"image"}, (*World).reportNoImageAgain, (*World).usualVersion, "took the version out of the spec",
+		nil, (*World).reportNoImage, []string{"image"}, (*World).reportNoImageAgain,
+		(*World).usualVersion, "took the version out of the spec",
 	},
 }
 

@@ -185,7 +185,8 @@ func (w *World) close() error {
 			if !slices.Contains(o.GetFinalizers(), finalizer) {
 				continue
 			}
-			_, err := objects.Patch(ctx, o.GetName(), types.MergePatchType, []byte(`{"metadata": {"finalizers": null}}`), metav1.PatchOptions{})
+			patch := []byte(`{"metadata": {"finalizers": null}}`)
+			_, err := objects.Patch(ctx, o.GetName(), types.MergePatchType, patch, metav1.PatchOptions{})
 			if unlessGone(err) != nil {
 				return err
 			}

@@ -372,7 +372,7 @@ func (s *sideBench) starts(namespace string) {
 			memory := testkit.Must(started.process.MemoryInfo())(s)
 			cpu := started.cpu(s)
 			p.first, p.firstCPU = p.first+took/2, p.firstCPU+cpu/2
-			time.Sleep(time.Until(begin.Add(benchResync*5/4))) // controller-runtime's period is up to a tenth longer
+			time.Sleep(time.Until(begin.Add(benchResync * 5 / 4))) // controller-runtime's period is up to a tenth longer
 			s.settle(started)
 			p.idleCPU += (started.cpu(s) - cpu) / 2
 			p.memory += float64(memory.RSS) / 1000 / float64(s.number) / 2

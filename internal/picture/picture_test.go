@@ -475,10 +475,11 @@ func TestSourcesAreOfClientGo(t *testing.T) {
 // TestAnApplyMeetsAnEventOfTheStore reads a store for an apply while the store, which holds its lock, reports a hop.
 func TestAnApplyMeetsAnEventOfTheStore(t *testing.T) {
 	p := newPicture()
-	informer := cache.NewSharedIndexInformer(&cache.ListWatch{}, &corev1.Pod{}, 0, cache.Indexers{"trace": func(object any) ([]string, error) {
+	trace := func(object any) ([]string, error) {
 		p.Hop(informertrace.Hop{Place: "STORE", Kind: "Pod", Name: key("a"), Object: object})
 		return nil, nil
-	}})
+	}
+	informer := cache.NewSharedIndexInformer(&cache.ListWatch{}, &corev1.Pod{}, 0, cache.Indexers{"trace": trace})
 	p.Informer("Pod", informer)
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a"}}
 	desired := &unstructured.Unstructured{Object: map[string]any{

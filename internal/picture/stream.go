@@ -161,7 +161,10 @@ func (p *Picture) whole() *whole {
 	p.mu.Lock()
 	informers, q := slices.Clone(p.informers), p.queue
 	p.mu.Unlock()
-	w := &whole{Seq: p.log.newest(), Stores: map[string][]shownObject{}, Order: []string{}, Hands: []shownHand{}, Waiting: []shownWait{}, Merges: map[string]int{}}
+	w := &whole{
+		Seq: p.log.newest(), Stores: map[string][]shownObject{}, Order: []string{}, Hands: []shownHand{}, Waiting: []shownWait{},
+		Merges: map[string]int{},
+	}
 	for _, i := range informers {
 		keys := i.store.ListKeys()
 		slices.Sort(keys)
