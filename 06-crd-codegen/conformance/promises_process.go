@@ -106,10 +106,20 @@ func leaders(ctx context.Context, w *World) error {
 		return err
 	}
 	w.say("a second process, while the first one leads")
-	if err := pause(ctx, 3*time.Second); err != nil {
-		return err
+	const beside = "started a second process beside the leader"
+	err = w.await(ctx, "a request of process "+second.who, func(context.Context) (string, error) {
+		if len(w.tap.all(func(r Request) bool { return r.Who == second.who })) == 0 {
+			return "- a request\n+ none", nil
+		}
+		return "", nil
+	})
+	if err == nil {
+		err = pause(ctx, 5*time.Second) // its time to write
 	}
-	if err := w.oneAfterTheOther("started a second process beside the leader"); err != nil {
+	if err != nil {
+		return during(beside, err)
+	}
+	if err := w.oneAfterTheOther(beside); err != nil {
 		return err
 	}
 	w.say("the leader is killed")
