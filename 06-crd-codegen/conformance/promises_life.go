@@ -99,16 +99,13 @@ func life(ctx context.Context, w *World) error {
 	if _, err := w.startController(); err != nil {
 		return err
 	}
-	_, err := w.create(ctx, "other", func(s *dbv1alpha1.DatabaseManagerSpec) {
-		s.Dbtype, s.Version, s.StorageSize = dbv1alpha1.MariaDB, "11.4.5", new(resource.MustParse("2Gi"))
-	})
+	other, err := w.createOther(ctx, "other", dbv1alpha1.MySQL, "8.4.4", "2Gi")
 	if err != nil {
 		return err
 	}
-	const didOther = "created a DatabaseManager of MariaDB with a volume of 2Gi"
-	other, _, err := w.untilReady(ctx, "other", "")
+	maria, err := w.createOther(ctx, "maria", dbv1alpha1.MariaDB, "11.4.5", "1Gi")
 	if err != nil {
-		return during(didOther, err)
+		return err
 	}
 	d := &dbv1alpha1.DatabaseManager{}
 	check := func(did string, count int32, image string) error {
@@ -141,19 +138,22 @@ func life(ctx context.Context, w *World) error {
 	if err := check("created a DatabaseManager", 1, ""); err != nil {
 		return err
 	}
-	seen, err := w.shapeOf(ctx, other, d)
-	if err != nil {
-		return err
-	}
-	err = failed(didOther, shape{
-		[]string{"Deployment", "PersistentVolumeClaim", "Secret", "Service"}, []string{}, "other", 0, "mariadb:11.4.5", "2Gi",
-		true, true, true, true,
-	}, seen)
-	if err == nil {
-		err = w.passwordsDiffer(ctx, d, other)
-	}
-	if err != nil {
-		return err
+	for _, o := range []*dbv1alpha1.DatabaseManager{other, maria} {
+		seen, err := w.shapeOf(ctx, o, d)
+		if err != nil {
+			return err
+		}
+		did := fmt.Sprintf("created a DatabaseManager of %s with a volume of %s", o.Spec.Dbtype, o.Spec.StorageSize)
+		err = failed(did, shape{
+			[]string{"Deployment", "PersistentVolumeClaim", "Secret", "Service"}, []string{}, o.Name, 0,
+			fmt.Sprintf("%s:%s", o.Spec.Dbtype, o.Spec.Version), o.Spec.StorageSize.String(), true, true, true, true,
+		}, seen)
+		if err == nil {
+			err = w.passwordsDiffer(ctx, d, o)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	taken, err := w.createStrangers(ctx, d)
 	if err != nil {
@@ -229,6 +229,20 @@ func life(ctx context.Context, w *World) error {
 		return err
 	}
 	return failed("looked at the objects of others in the end", strangers, after)
+}
+
+// createOther creates a DatabaseManager with a volume, and waits until it is Ready.
+func (w *World) createOther(
+	ctx context.Context, name string, dbtype dbv1alpha1.DatabaseType, version, size string,
+) (*dbv1alpha1.DatabaseManager, error) {
+	_, err := w.create(ctx, name, func(s *dbv1alpha1.DatabaseManagerSpec) {
+		s.Dbtype, s.Version, s.StorageSize = dbtype, version, new(resource.MustParse(size))
+	})
+	if err != nil {
+		return nil, err
+	}
+	d, _, err := w.untilReady(ctx, name, "")
+	return d, during(fmt.Sprintf("created a DatabaseManager of %s with a volume of %s", dbtype, size), err)
 }
 
 // passwordsDiffer compares the Secrets of two DatabaseManagers.
