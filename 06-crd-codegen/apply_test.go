@@ -199,7 +199,7 @@ func TestEachOwnedFieldIsRestored(t *testing.T) {
 						t.Errorf("%s: %v", job.name, err)
 						diff = ""
 					}
-					if time.Since(start) > 2*time.Minute { // as testkit.Await, which must not be called here
+					if time.Since(start) > 5*time.Minute { // as testkit.Await, which must not be called here
 						t.Errorf("%s is not undone (-before +after):\n%s", job.name, diff)
 						break
 					}

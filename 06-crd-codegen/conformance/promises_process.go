@@ -107,17 +107,11 @@ func leaders(ctx context.Context, w *World) error {
 	}
 	w.say("a second process, while the first one leads")
 	const beside = "started a second process beside the leader"
-	err = w.await(ctx, "a request of process "+second.who, func(context.Context) (string, error) {
-		if len(w.tap.all(func(r Request) bool { return r.Who == second.who })) == 0 {
-			return "- a request\n+ none", nil
-		}
-		return "", nil
-	})
-	if err == nil {
-		err = pause(ctx, 5*time.Second) // its time to write
-	}
-	if err != nil {
+	if err := w.untilWaits(ctx, second, first); err != nil {
 		return during(beside, err)
+	}
+	if err := pause(ctx, 5*time.Second); err != nil { // its time to write
+		return err
 	}
 	if err := w.oneAfterTheOther(beside); err != nil {
 		return err
@@ -169,6 +163,25 @@ func leaders(ctx context.Context, w *World) error {
 		return err
 	}
 	return w.changeLease(ctx)
+}
+
+// untilWaits waits until a process has asked for the Lease twice, or for all objects of which an earlier process has asked for them: one
+// that has no election writes soon afterwards. From its start, that can take seconds.
+func (w *World) untilWaits(ctx context.Context, p, earlier *Process) error {
+	asked := func(who string) sets.Set[string] {
+		resources := sets.New[string]()
+		for _, r := range w.tap.all(func(r Request) bool { return r.Who == who && (r.Verb == "list" || r.Verb == "watch") }) {
+			resources.Insert(r.Resource)
+		}
+		return resources
+	}
+	return w.await(ctx, "process "+p.who, func(context.Context) (string, error) {
+		looks := len(w.tap.all(func(r Request) bool { return r.Who == p.who && r.Resource == "leases" }))
+		if looks < 2 && !asked(p.who).IsSuperset(asked(earlier.who)) {
+			return fmt.Sprintf("- two requests for the Lease, or all lists\n+ %d requests for the Lease", looks), nil
+		}
+		return "", nil
+	})
 }
 
 // changeLease deletes the Lease, and then writes another one's name into it, while three processes run. A leader notices that at its next

@@ -46,7 +46,8 @@ func (e Exercise[F]) run(t *testing.T, name string) manifest.Verdict {
 	}
 	var stdout, stderr output
 	cmd := exec.Command(self, args...)
-	cmd.Env = append(os.Environ(), answerVar+"="+name, "KUBE_CACHE_MUTATION_DETECTOR=true")
+	cmd.Env = append(os.Environ(), answerVar+"="+name, "KUBE_CACHE_MUTATION_DETECTOR=true",
+		"TMPDIR="+t.TempDir()) // what a process that is killed leaves there is removed, too
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	cmd.ExtraFiles = []*os.File{result, alive}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // what the answer starts is killed with it

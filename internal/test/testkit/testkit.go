@@ -22,13 +22,13 @@ import (
 
 // limit is the time after which a test no longer waits for a condition. It costs time only in a test that fails, so it is long
 // enough for a busy machine.
-const limit = 2 * time.Minute
+const limit = 5 * time.Minute
 
 // polls are the times between two checks of a condition. They become longer: twenty tests that ask the same API server a hundred
 // times a second keep it busy with nothing else.
 var polls = wait.Backoff{Duration: 5 * time.Millisecond, Factor: 1.2, Steps: 100, Cap: 100 * time.Millisecond}
 
-// Await waits until the condition is true. After two minutes it ends the test with what it has waited for and the last
+// Await waits until the condition is true. After five minutes it ends the test with what it has waited for and the last
 // state: pointers to the variables that the condition sets, or anything else that shows why it is still false.
 func Await(t testing.TB, what string, condition func() bool, state ...any) {
 	t.Helper()

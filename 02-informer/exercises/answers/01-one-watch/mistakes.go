@@ -201,7 +201,7 @@ func WaitsUntilTheInformerIsStopped(ctx context.Context, clientset kubernetes.In
 	go informer.RunWithContext(ctx)
 	<-ctx.Done()
 	for !informer.IsStopped() {
-		time.Sleep(time.Millisecond)
+		time.Sleep(100 * time.Millisecond)
 	}
 	return nil
 }
