@@ -472,7 +472,7 @@ func TestMakeTestRunsEverythingAnew(t *testing.T) {
 		got := run(t, env, filepath.Join(root, "scripts", "test.sh"), "local")
 		return strings.ReplaceAll(got.stderr+got.stdout, cache, "CACHE")
 	}
-	arguments := " -p 5 -count=1 -vet=off -timeout 40m PACKAGE\n"
+	arguments := " -p 4 -count=1 -vet=off -timeout 40m PACKAGE\n"
 	if got, want := test(), "1 CACHE/client-go-workbook/test-seconds-local-race -race"+arguments; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

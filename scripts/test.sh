@@ -29,11 +29,8 @@ if ! command -v "${compiler%% *}" >/dev/null || [ "$(CGO_ENABLED='' go env CGO_E
 	say "There is no C compiler: the tests run without the race detector (make doctor says how to get one)."
 fi
 cd "$root" || exit 1
-if [ ${#race[@]} -eq 0 ]; then # compiled as the chapters' programs are, client-go is compiled already
-	export GOFLAGS=$build_flags CGO_ENABLED=0
-else
-	export CGO_ENABLED=1 # whatever the reader's is: go refuses -race without it
-fi
+# Compiled as the chapters' programs and the exercises are: then client-go is compiled already.
+export GOFLAGS=$build_flags CGO_ENABLED=${#race[@]} # go refuses -race without cgo, whatever the reader's is
 # The packages that take longest begin first. The answers to the exercises have no tests.
 count=0
 if [ $# -eq 0 ]; then
@@ -43,12 +40,12 @@ if [ $# -eq 0 ]; then
 	)
 	count=$#
 fi
-program=$(GOFLAGS=$build_flags CGO_ENABLED=0 built test scripts/test/*.go) || exit 1
+program=$(CGO_ENABLED=0 built test scripts/test/*.go) || exit 1
 cache=${XDG_CACHE_HOME:-${HOME-}/.cache}/client-go-workbook
 # -count=1: go would print a result of yesterday for a cluster that is down today. -vet=off: make lint has it, and compiles
 # all packages for it. The READMEs take their time, and on kind they wait for each other, so a package may take longer than
 # go test's 10 minutes. -p: the tests wait for longer than they compute, but kind's nodes and containers do not.
 # nice: the cluster comes first, or its API server may not answer for seconds; and the reader can work beside the tests.
-[ "$CLUSTER" = local ] && packages=5 || packages=2
+[ "$CLUSTER" = local ] && packages=4 || packages=2
 exec nice -n 5 "$program" "$count" "$cache/test-seconds-$CLUSTER${race[*]-}" \
 	${race[@]+"${race[@]}"} -p "$packages" -count=1 -vet=off -timeout 40m "$@"
