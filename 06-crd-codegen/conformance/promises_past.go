@@ -10,6 +10,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/internal/netfault"
@@ -249,18 +250,21 @@ func (w *World) startInPast(resourceVersion string, resources, flags []string) (
 	return w.startController(flags...)
 }
 
+// listed returns the resources of which a process has asked for all objects.
+func (w *World) listed(p *Process) sets.Set[string] {
+	resources := sets.New[string]()
+	for _, r := range w.tap.all(func(r Request) bool { return r.Who == p.who && (r.Verb == "list" || r.Verb == "watch") }) {
+		resources.Insert(r.Resource)
+	}
+	return resources
+}
+
 // untilListed waits until a process has asked for all objects of those resources of which an earlier process has asked for them.
 func (w *World) untilListed(ctx context.Context, p, earlier *Process, resources []string) error {
-	asked := func(who, resource string) bool {
-		return len(w.tap.all(func(r Request) bool {
-			return r.Who == who && r.Resource == resource && (r.Verb == "list" || r.Verb == "watch")
-		})) > 0
-	}
 	return w.await(ctx, "the lists of controller "+p.who, func(context.Context) (string, error) {
-		for _, resource := range resources {
-			if asked(earlier.who, resource) && !asked(p.who, resource) {
-				return "- a list of " + resource, nil
-			}
+		missing := w.listed(earlier).Intersection(sets.New(resources...)).Difference(w.listed(p))
+		if missing.Len() > 0 {
+			return "- a list of " + strings.Join(sets.List(missing), ", "), nil
 		}
 		return "", nil
 	})

@@ -168,16 +168,9 @@ func leaders(ctx context.Context, w *World) error {
 // untilWaits waits until a process has asked for the Lease twice, or for all objects of which an earlier process has asked for them: one
 // that has no election writes soon afterwards. From its start, that can take seconds.
 func (w *World) untilWaits(ctx context.Context, p, earlier *Process) error {
-	asked := func(who string) sets.Set[string] {
-		resources := sets.New[string]()
-		for _, r := range w.tap.all(func(r Request) bool { return r.Who == who && (r.Verb == "list" || r.Verb == "watch") }) {
-			resources.Insert(r.Resource)
-		}
-		return resources
-	}
 	return w.await(ctx, "process "+p.who, func(context.Context) (string, error) {
 		looks := len(w.tap.all(func(r Request) bool { return r.Who == p.who && r.Resource == "leases" }))
-		if looks < 2 && !asked(p.who).IsSuperset(asked(earlier.who)) {
+		if looks < 2 && !w.listed(p).IsSuperset(w.listed(earlier)) {
 			return fmt.Sprintf("- two requests for the Lease, or all lists\n+ %d requests for the Lease", looks), nil
 		}
 		return "", nil
