@@ -107,7 +107,7 @@ func leaders(ctx context.Context, w *World) error {
 	}
 	w.say("a second process, while the first one leads")
 	const beside = "started a second process beside the leader"
-	if err := w.untilWaits(ctx, second, first); err != nil {
+	if err := w.untilBegins(ctx, second); err != nil {
 		return during(beside, err)
 	}
 	if err := pause(ctx, 5*time.Second); err != nil { // its time to write
@@ -165,13 +165,12 @@ func leaders(ctx context.Context, w *World) error {
 	return w.changeLease(ctx)
 }
 
-// untilWaits waits until a process has asked for the Lease twice, or for all objects of which an earlier process has asked for them: one
-// that has no election writes soon afterwards. From its start, that can take seconds.
-func (w *World) untilWaits(ctx context.Context, p, earlier *Process) error {
-	return w.await(ctx, "process "+p.who, func(context.Context) (string, error) {
+// untilBegins waits until a process writes, or has asked for the Lease twice. From its start, that can take seconds.
+func (w *World) untilBegins(ctx context.Context, p *Process) error {
+	return w.awaitFor(ctx, 3*w.timeout, "process "+p.who, func(context.Context) (string, error) {
 		looks := len(w.tap.all(func(r Request) bool { return r.Who == p.who && r.Resource == "leases" }))
-		if looks < 2 && !w.listed(p).IsSuperset(w.listed(earlier)) {
-			return fmt.Sprintf("- two requests for the Lease, or all lists\n+ %d requests for the Lease", looks), nil
+		if looks < 2 && len(w.writesOf(p.who)) == 0 {
+			return fmt.Sprintf("- a write, or two requests for the Lease\n+ %d requests for the Lease", looks), nil
 		}
 		return "", nil
 	})
@@ -252,19 +251,12 @@ func (w *World) onlyOne(ctx context.Context, did string, lasts time.Duration) er
 
 // untilWrites waits until a process writes: it leads. That can take as long as a Lease lasts, and longer.
 func (w *World) untilWrites(ctx context.Context, p *Process, did string) error {
-	var err error
-	for range 3 {
-		err = w.await(ctx, "a write of process "+p.who, func(context.Context) (string, error) {
-			if len(w.writesOf(p.who)) == 0 {
-				return "- a write\n+ none", nil
-			}
-			return "", nil
-		})
-		if err == nil {
-			return nil
+	return during(did, w.awaitFor(ctx, 3*w.timeout, "a write of process "+p.who, func(context.Context) (string, error) {
+		if len(w.writesOf(p.who)) == 0 {
+			return "- a write\n+ none", nil
 		}
-	}
-	return during(did, err)
+		return "", nil
+	}))
 }
 
 // writesOf returns the writes of one process that have reached the server.
