@@ -44,7 +44,7 @@ program=$(CGO_ENABLED=0 built test scripts/test/*.go) || exit 1
 cache=${XDG_CACHE_HOME:-${HOME-}/.cache}/client-go-workbook
 # -count=1: go would print a result of yesterday for a cluster that is down today. -vet=off: make lint has it, and compiles
 # all packages for it. The READMEs take their time, and on kind they wait for each other, so a package may take longer than
-# go test's 10 minutes. -p: the tests wait for longer than they compute, but kind's nodes and containers do not.
+# go test's 10 minutes. -p: a test waits about as long as it computes, and its API server computes, too; kind's nodes take more.
 # nice: the cluster comes first, or its API server may not answer for seconds; and the reader can work beside the tests.
 [ "$CLUSTER" = local ] && packages=4 || packages=2
 exec nice -n 5 "$program" "$count" "$cache/test-seconds-$CLUSTER${race[*]-}" \
