@@ -36,6 +36,7 @@ var grader = grade.Exercise[answer]{
 		{Name: "compares the informer's last version", Answer: answers.ComparesTheInformersLastVersion, Says: "seen      relisted shop"},
 		{Name: "compares labels and status", Answer: answers.ComparesLabelsAndStatus, Says: "seen      relisted"},
 		{Name: "leaves out who has written", Answer: answers.LeavesOutWhoHasWritten, Says: "a change of its managedFields"},
+		{Name: "compares with the store", Answer: answers.ComparesWithTheStore, Says: "before the handler was called"},
 		{Name: "remembers the version for all handlers", Answer: answers.RemembersTheVersionForAllHandlers, Says: "two handlers"},
 	},
 	Grade: func(t *grade.T, printUpdates answer) {
@@ -157,6 +158,14 @@ func gradeUpdates(t *grade.T, printUpdates answer) {
 	}
 	expect("after a change whose resourceVersion has one digit more",
 		"resourceVersions are numbers: which text comes first, 999 or 1000?", lines("changed"))
+
+	// The event of a resync waits for a slow handler. Meanwhile another pod has come into the store.
+	waited := pods[1].DeepCopy()
+	for _, handler := range handlers {
+		handler.OnUpdate(waited, waited)
+	}
+	expect("after a resync whose pod has changed in the store before the handler was called",
+		"what does an event have itself, and what does the store have by then?", lines("", "resync")[1:])
 
 	podinformer.RejectWithoutError(t, server.Core().RESTClient(), "PrintUpdates", func(informer podinformer.Informer) error {
 		return printUpdates(informer, io.Discard)

@@ -34,6 +34,7 @@ var grader = grade.Exercise[answer]{
 		{Name: "takes 64 characters for its own", Answer: answers.Takes64CharactersForItsOwn, Says: "it still has the data"},
 		{Name: "removes managedFields", Answer: answers.RemovesManagedFields, Says: "its metadata.managedFields is different"},
 		{Name: "marks Secrets without data", Answer: answers.MarksSecretsWithoutData, Says: "its metadata.annotations is different"},
+		{Name: "remembers the checksum", Answer: answers.RemembersTheChecksum, Says: "after its data were removed"},
 		{Name: "copies some fields", Answer: answers.CopiesSomeFields, Says: "is different"},
 	},
 	Grade: func(t *grade.T, shrink answer) { t.Bubble(func(t *grade.T) { gradeShrink(t, shrink) }) },
@@ -80,6 +81,12 @@ func gradeShrink(t *grade.T, shrink answer) {
 	server.Update(early)
 	synctest.Wait()
 	expectSum(t, secrets, "after a change", early)
+	emptied := other.DeepCopy()
+	emptied.Data, emptied.Annotations = nil, nil
+	server.Update(emptied)
+	synctest.Wait()
+	expectSum(t, secrets, "after its data were removed", emptied)
+	all[1] = emptied
 	server.Silence()
 	marked.Data["password"] = []byte("another one")
 	server.Update(marked)

@@ -1,11 +1,13 @@
 package exercise_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	corelisters "k8s.io/client-go/listers/core/v1"
@@ -30,6 +32,7 @@ var grader = grade.Exercise[answer]{
 		{Name: "takes a missing label for an empty one", Answer: answers.TakesAMissingLabelForAnEmptyOne,
 			Says: "which does not have the label canary"},
 		{Name: "ignores the error", Answer: answers.IgnoresTheError, Says: "and no error"},
+		{Name: "takes NotFound for no pods", Answer: answers.TakesNotFoundForNoPods, Says: "and no error"},
 		{Name: "leaves out what is being deleted", Answer: answers.LeavesOutWhatIsBeingDeleted, Says: "whose deletion has begun"},
 		{Name: "leaves out what has ended", Answer: answers.LeavesOutWhatHasEnded, Says: "whose phase is"},
 		{Name: "looks for the beginning of the key", Answer: answers.LooksForTheBeginningOfTheKey, Says: "which is in namespace shop-2"},
@@ -147,11 +150,16 @@ func gradePodsOf(t *grade.T, podsOf answer) {
 	}
 	unchanged()
 
-	failure := fmt.Errorf("failure %d of the lister", t.Rand.IntN(1000))
-	if got, err := podsOf(failing{lister, failure}, services[0]); err == nil {
-		t.Reject("the lister's error: "+failure.Error(),
-			fmt.Sprintf("%d names and no error", len(got)),
-			"the error that List returns")
+	for _, failure := range []error{
+		fmt.Errorf("failure %d of the lister", t.Rand.IntN(1000)),
+		apierrors.NewNotFound(corev1.Resource("pods"), app), apierrors.NewForbidden(corev1.Resource("pods"), app, nil),
+		apierrors.NewServiceUnavailable(app), context.Canceled,
+	} {
+		if got, err := podsOf(failing{lister, failure}, services[0]); err == nil {
+			t.Reject("the lister's error: "+failure.Error(),
+				fmt.Sprintf("%d names and no error", len(got)),
+				"the error that List returns")
+		}
 	}
 }
 

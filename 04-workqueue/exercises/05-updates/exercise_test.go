@@ -41,11 +41,13 @@ var grader = grade.Exercise[answer]{
 			Says: "a variable of the package"},
 		{Name: "saves the newest event", Answer: answers.SavesTheNewestEvent, Says: "a save of it began"},
 		{Name: "leaves out a name that was deleted", Answer: answers.LeavesOutANameThatWasDeleted, Says: "created again"},
+		{Name: "does not know tombstones", Answer: answers.DoesNotKnowTombstones, Says: "not by the watch"},
 		{Name: "leaves out a pod that is being deleted", Answer: answers.LeavesOutAPodThatIsBeingDeleted, Says: "still exists"},
 	},
 	Grade: func(t *grade.T, run answer) {
 		t.Bubble(func(t *grade.T) { untilCtxEnds(t, run) })
 		t.Bubble(func(t *grade.T) { longSaves(t, run) })
+		t.Bubble(func(t *grade.T) { missedDeletion(t, run) })
 		t.Bubble(func(t *grade.T) { afterTheInformer(t, run) })
 	},
 }
@@ -153,6 +155,29 @@ func longSaves(t *grade.T, run answer) {
 	if !p.now().returned {
 		t.Reject("Run returns when ctx and the save that runs have ended", "it still runs", "ShutDown, after <-ctx.Done()")
 	}
+	p.group.Wait()
+	p.server.Shutdown()
+}
+
+// missedDeletion deletes a pod while the informer has no watch, before the pod's turn: the next list shows that it is gone.
+func missedDeletion(t *grade.T, run answer) {
+	const long = 5 * time.Minute
+	first, second := newPod("shop", "web-1"), newPod("shop", "web-2")
+	p := start(t, run, long, serverOf(first, second))
+	time.Sleep(time.Duration(1+t.Rand.IntN(200)) * time.Second)
+	gone := p.modify(second)
+	time.Sleep(time.Second)
+	p.server.DeleteDropWatch(gone.DeepCopy())
+	p.server.ResetWatch()
+	time.Sleep(time.Minute)
+	before := p.saves.of(gone).count
+	time.Sleep(2 * long)
+	if p.saves.of(gone).count > before {
+		t.Reject(fmt.Sprintf("pod %s is gone before its turn: it is left out", cache.MetaObjectToName(gone)),
+			"a save of it began: its deletion had come with a new list, not by the watch", "what does DeleteFunc get then? What does the store have?")
+	}
+	p.cancel()
+	t.Doing("Run returns when ctx has ended, and then the save that runs")
 	p.group.Wait()
 	p.server.Shutdown()
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path"
 	"slices"
 	"testing"
 	"time"
@@ -56,6 +57,7 @@ var grader = grade.Exercise[answer]{
 		{Name: "removes an owner of its name", Answer: answers.RemovesAnOwnerOfItsName,
 			Says: "other owners of the Secret stay: the earlier DatabaseManager db"},
 		{Name: "asks for d only once", Answer: answers.AsksForDOnlyOnce, Says: "the Secret is changed and the DatabaseManager is"},
+		{Name: "knows its controller by the name", Answer: answers.KnowsItsControllerByTheName, Says: "belongs to an earlier DatabaseManager"},
 		{Name: "replaces the other owners", Answer: answers.ReplacesTheOtherOwners, Says: "is still an owner"},
 	},
 	Timeout: time.Minute, // it sends more requests than other graders
@@ -226,6 +228,7 @@ func gradeAdopt(t *grade.T, adopt answer) {
 	gone := s.database("gone")
 	s.delete("gone")
 	rejects("the DatabaseManager is gone", look, gone, s.secret(map[string]string{"coolops.cn/adopt": "gone"}))
+	s.hasEarlierController(config, d)
 	s.delete(d.Name)
 	rejects("the DatabaseManager is being deleted", look, d, s.secret(asks))
 	s.gradeErrors(config)
@@ -278,6 +281,29 @@ func (s server) hasEarlierOwner(config *rest.Config, d, other *dbv1alpha1.Databa
 		}
 		if len(lost) > 0 {
 			s.t.Reject("other owners of the Secret stay: "+lost[0], seen, look)
+		}
+	}
+}
+
+// hasEarlierController lets a Secret belong to an earlier DatabaseManager of the name of d.
+func (s server) hasEarlierController(config *rest.Config, d *dbv1alpha1.DatabaseManager) {
+	for _, version := range []string{"v1alpha1", "v1beta1"} {
+		earlier := *metav1.NewControllerRef(d, answers.Kind)
+		earlier.APIVersion, earlier.UID = "coolops.cn/"+version, uuid.NewUUID()
+		secret := s.secret(map[string]string{"coolops.cn/adopt": d.Name}, earlier)
+		// The garbage collector can take the reference away. So what counts is what the answer has read last.
+		belongs := false
+		observed := testkit.Intercept(config, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+			response, err := next.RoundTrip(r)
+			if err == nil && response.StatusCode == http.StatusOK && r.Method == http.MethodGet && path.Base(r.URL.Path) == secret.Name {
+				belongs = slices.ContainsFunc(s.readSecret(response).OwnerReferences, hasUID(earlier.UID))
+			}
+			return response, err
+		})
+		s.t.Doing("Adopt to return for a Secret that belongs to an earlier DatabaseManager of the name %s", d.Name)
+		if err := s.adopt(s.t.Context(), observed, d, secret.Name); err == nil && belongs {
+			s.t.Reject("Adopt returns an error: the Secret belongs to an earlier DatabaseManager of that name", "it returns nil",
+				"owners are compared by their UIDs")
 		}
 	}
 }

@@ -40,6 +40,7 @@ var grader = grade.Exercise[answer]{
 		{Name: "takes a higher generation for right", Answer: answers.TakesAHigherGenerationForRight,
 			Says: "observedGeneration is higher than the object's generation"},
 		{Name: "looks at the generation only", Answer: answers.LooksAtTheGenerationOnly, Says: "availableReplicas is never changed"},
+		{Name: "compares with the object before the sync", Answer: answers.ComparesWithTheObjectBeforeTheSync, Says: "changes the spec"},
 		{Name: "ignores errors of the server", Answer: answers.IgnoresErrorsOfTheServer, Says: "when the API server does not answer"},
 		{Name: "gives sync a fifth of a second", Answer: answers.GivesSyncAFifthOfASecond, Says: "for a controller that is right"},
 		{Name: "has a context of its own", Answer: answers.HasAContextOfItsOwn, Says: "has another"},
@@ -159,6 +160,16 @@ func gradeCheck(t *grade.T, check answer) {
 			fails(isFirst, apierrors.NewConflict(dbv1alpha1.Resource("databasemanagers"), "", errors.New("it has changed"))), false},
 		{"has a bug: its second sync of an object returns an error, though the status is right", "the error of each sync",
 			fails(func(before *dbv1alpha1.DatabaseManager) bool { return !isFirst(before) }, errors.New("sync has failed")), false},
+		{"has a bug: it changes the spec when the status is written", "the object that the server has after the sync",
+			writesWith(func(ctx context.Context, databases dbclient.DatabaseManagerInterface, d *dbv1alpha1.DatabaseManager) error {
+				d, err := databases.UpdateStatus(ctx, d, metav1.UpdateOptions{})
+				if err != nil {
+					return err
+				}
+				*d.Spec.Replicas++
+				_, err = databases.Update(ctx, d, metav1.UpdateOptions{})
+				return err
+			}, nothing), false},
 		{"has a bug: the CRD does not accept the condition's reason", "the error of sync, or the conditions that the server has",
 			writesWith(update, func(_, d *dbv1alpha1.DatabaseManager) { d.Status.Conditions[0].Reason = "Replicas ready" }), false},
 		{"has a bug: it writes no resourceVersion", "the error of sync, or the status that the server has",

@@ -116,3 +116,16 @@ func RemembersTheVersionForAllHandlers(pods cache.TypedSharedIndexInformer[*core
 		return "changed"
 	})
 }
+
+// ComparesWithTheStore asks the store, in which the pod can have changed since the event.
+func ComparesWithTheStore(pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Writer) error {
+	return onUpdate(pods, out, func(old, pod *corev1.Pod) string {
+		if old.ResourceVersion != pod.ResourceVersion {
+			return "changed"
+		}
+		if stored, _, _ := pods.GetStore().Get(pod); stored == any(old) {
+			return "resync"
+		}
+		return "relisted"
+	})
+}

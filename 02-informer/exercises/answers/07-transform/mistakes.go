@@ -2,8 +2,10 @@ package exercise
 
 import (
 	"fmt"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // TrustsTheAnnotation leaves the data of a Secret that has such an annotation on the server.
@@ -95,3 +97,21 @@ func MarksSecretsWithoutData(object any) (any, error) {
 	}
 	return object, nil
 }
+
+// RemembersTheChecksum keeps each Secret's checksum for the second call, also for a Secret that has no data any more.
+func RemembersTheChecksum(object any) (any, error) {
+	secret, ok := object.(*corev1.Secret)
+	if !ok {
+		return object, nil
+	}
+	name := secret.Namespace + "/" + secret.Name
+	if len(secret.Data) > 0 {
+		shrink(secret)
+		checksums.Store(name, secret.Annotations["example.com/sum"])
+	} else if checksum, found := checksums.Load(name); found {
+		metav1.SetMetaDataAnnotation(&secret.ObjectMeta, "example.com/sum", checksum.(string))
+	}
+	return secret, nil
+}
+
+var checksums sync.Map

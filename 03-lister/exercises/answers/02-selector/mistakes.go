@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
@@ -161,5 +162,14 @@ func LooksForTheBeginningOfTheKey(pods corelisters.PodLister, service *corev1.Se
 		}
 	}
 	slices.Sort(names)
+	return names, err
+}
+
+// TakesNotFoundForNoPods returns no error if the lister returns NotFound.
+func TakesNotFoundForNoPods(pods corelisters.PodLister, service *corev1.Service) ([]string, error) {
+	names, err := PodsOf(pods, service)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
 	return names, err
 }

@@ -242,3 +242,32 @@ func LeavesOutAPodThatIsBeingDeleted(ctx context.Context, pods cache.SharedIndex
 		})
 	})
 }
+
+// DoesNotKnowTombstones keeps the newest state of each pod until its deletion, but not until one that comes with a new list.
+func DoesNotKnowTombstones(ctx context.Context, pods cache.SharedIndexInformer, save func(*corev1.Pod)) error {
+	queue := workqueue.NewTyped[cache.ObjectName]()
+	var states sync.Map
+	registration, err := pods.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		DeleteFunc: func(object any) {
+			if pod, ok := object.(*corev1.Pod); ok {
+				states.Delete(cache.MetaObjectToName(pod))
+			}
+		},
+	})
+	if err != nil {
+		return err
+	}
+	add := func(pod *corev1.Pod) {
+		states.Store(cache.MetaObjectToName(pod), pod)
+		queue.Add(cache.MetaObjectToName(pod))
+	}
+	err = handleAndWork(ctx, pods, queue, add, func(key cache.ObjectName) {
+		if pod, ok := states.LoadAndDelete(key); ok && ctx.Err() == nil {
+			save(pod.(*corev1.Pod))
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return pods.RemoveEventHandler(registration)
+}

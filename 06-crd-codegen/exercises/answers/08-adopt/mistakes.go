@@ -88,6 +88,14 @@ func ComparesTheNamesOnly(ctx context.Context, databases databases, secrets secr
 	return Adopt(ctx, databases, secrets, d, name)
 }
 
+// KnowsItsControllerByTheName asks for d, but takes a controller of an earlier one of its name for d.
+func KnowsItsControllerByTheName(ctx context.Context, databases databases, secrets secrets, d *database, name string) error {
+	if err := checkServer(ctx, databases, d); err != nil {
+		return err
+	}
+	return ComparesTheNamesOnly(ctx, databases, secrets, d, name)
+}
+
 // AdoptsForOneThatIsGone adopts although the server does not say that d is there.
 func AdoptsForOneThatIsGone(ctx context.Context, databases databases, secrets secrets, d *database, name string) error {
 	return adopt(ctx, secrets, d, name, func(secret *corev1.Secret) error {

@@ -112,6 +112,24 @@ func LooksAtTheGenerationOnly(ctx context.Context, databases databases, sync syn
 	})
 }
 
+// ComparesWithTheObjectBeforeTheSync compares the status with a generation that may not be the newest any more.
+func ComparesWithTheObjectBeforeTheSync(ctx context.Context, databases databases, sync syncFunc) error {
+	return checkTwice(ctx, databases, func(before *dbv1alpha1.DatabaseManager) error {
+		if err := sync(ctx, databases, before.Name); err != nil {
+			return err
+		}
+		d, err := databases.Get(ctx, before.Name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if d.Status.ObservedGeneration != before.Generation || d.Status.AvailableReplicas != *before.Spec.Replicas ||
+			!apimeta.IsStatusConditionTrue(d.Status.Conditions, dbv1alpha1.ConditionReady) {
+			return fmt.Errorf("the status is %+v", d.Status)
+		}
+		return nil
+	})
+}
+
 // IgnoresErrorsOfTheServer compares only if the server has answered.
 func IgnoresErrorsOfTheServer(ctx context.Context, databases databases, sync syncFunc) error {
 	return checkTwice(ctx, databases, func(d *dbv1alpha1.DatabaseManager) error {

@@ -29,8 +29,7 @@ func WaitsForTheStatus(
 	}
 	for _, replicas := range []int32{4, 2} {
 		patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas)
-		changed, err := databases.Patch(ctx, created.Name, types.MergePatchType, patch, metav1.PatchOptions{})
-		if err != nil {
+		if _, err := databases.Patch(ctx, created.Name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 			return err
 		}
 		if err := sync(ctx, databases, created.Name); err != nil {
@@ -40,7 +39,7 @@ func WaitsForTheStatus(
 		err = wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(ctx context.Context) (right bool, err error) {
 			d, err = databases.Get(ctx, created.Name, metav1.GetOptions{}) // it is empty if there is an error
 			return apimeta.IsStatusConditionTrue(d.Status.Conditions, "Ready") &&
-				d.Status.AvailableReplicas == replicas && d.Status.ObservedGeneration == changed.Generation, err
+				d.Status.AvailableReplicas == replicas && d.Status.ObservedGeneration == d.Generation, err
 		})
 		if err != nil {
 			return fmt.Errorf("with %d replicas: status %+v: %w", replicas, d.Status, err)
