@@ -174,7 +174,8 @@ func missedDeletion(t *grade.T, run answer) {
 	time.Sleep(2 * long)
 	if p.saves.of(gone).count > before {
 		t.Reject(fmt.Sprintf("pod %s is gone before its turn: it is left out", cache.MetaObjectToName(gone)),
-			"a save of it began: its deletion had come with a new list, not by the watch", "what does DeleteFunc get then? What does the store have?")
+			"a save of it began: its deletion had come with a new list, not by the watch",
+			"what does DeleteFunc get then? What does the store have?")
 	}
 	p.cancel()
 	t.Doing("Run returns when ctx has ended, and then the save that runs")

@@ -57,7 +57,8 @@ var grader = grade.Exercise[answer]{
 		{Name: "removes an owner of its name", Answer: answers.RemovesAnOwnerOfItsName,
 			Says: "other owners of the Secret stay: the earlier DatabaseManager db"},
 		{Name: "asks for d only once", Answer: answers.AsksForDOnlyOnce, Says: "the Secret is changed and the DatabaseManager is"},
-		{Name: "knows its controller by the name", Answer: answers.KnowsItsControllerByTheName, Says: "belongs to an earlier DatabaseManager"},
+		{Name: "knows its controller by the name", Answer: answers.KnowsItsControllerByTheName,
+			Says: "belongs to an earlier DatabaseManager"},
 		{Name: "replaces the other owners", Answer: answers.ReplacesTheOtherOwners, Says: "is still an owner"},
 	},
 	Timeout: time.Minute, // it sends more requests than other graders
