@@ -159,7 +159,7 @@ func gradeUpdates(t *grade.T, printUpdates answer) {
 	expect("after a change whose resourceVersion has one digit more",
 		"resourceVersions are numbers: which text comes first, 999 or 1000?", lines("changed"))
 
-	// The event of a resync waits for a slow handler. Meanwhile another pod has come into the store.
+	// The event of a resync has waited for a slow handler: its pod, old and new, is not the one that the store has by now.
 	waited := pods[1].DeepCopy()
 	for _, handler := range handlers {
 		handler.OnUpdate(waited, waited)
