@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -174,6 +176,40 @@ func TestBrokenControllersAreFound(t *testing.T) {
 		if !tried[p.name] {
 			t.Errorf("no broken controller fails the promise %s", p.name)
 		}
+	}
+}
+
+// TestAnotherControllerEndsTheSuite has somebody change the object that no controller of the suite sees.
+func TestAnotherControllerEndsTheSuite(t *testing.T) {
+	t.Parallel()
+	config := testcluster.Config(t)
+	testcluster.InstallDatabaseManagers(t, config)
+	o := options{rbac: filepath.Join(testcluster.Root(t), "06-crd-codegen/deploy/rbac.yaml"), timeout: time.Minute}
+	for name, touch := range map[string]func(context.Context, *World) error{
+		"nobody else": func(context.Context, *World) error { return nil },
+		"while the suite runs": func(ctx context.Context, w *World) error {
+			err := w.patch(ctx, "untouched", `{"metadata": {"finalizers": ["example.com/other"]}}`)
+			<-ctx.Done()
+			return err
+		},
+		"at its end": func(ctx context.Context, w *World) error {
+			return w.patch(ctx, "untouched", `{"spec": {"replicas": 1}}`)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, err := newWorld(t.Context(), o, config, nil)
+			var touchErr error
+			if err == nil {
+				err = w.untouched(t.Context(), func(ctx context.Context) { touchErr = touch(ctx, w) })
+			}
+			if want := name != "nobody else"; errors.Is(err, errOther) != want || touchErr != nil {
+				t.Errorf("untouched = %v, want another controller: %t; touch = %v", err, want, touchErr)
+			}
+			if err := w.close(); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 

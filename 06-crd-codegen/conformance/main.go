@@ -67,7 +67,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return 2
 	}
 	config.QPS = -1 // the server's priority and fairness decides who waits
-	results := tryAll(ctx, o, config, stderr)
+	results, err := tryAlone(ctx, o, config, stderr)
+	if err != nil {
+		fmt.Fprintln(stderr, "conformance:", err)
+		return 2
+	}
 	code := 0
 	for _, r := range results {
 		if r.err != nil {
@@ -135,6 +139,17 @@ func parse(args []string) (o options, err error) {
 func (o options) claimed(name string) bool {
 	positive := slices.ContainsFunc(o.claims, func(claim string) bool { return !strings.HasPrefix(claim, "-") })
 	return !slices.Contains(o.claims, "-"+name) && (!positive || slices.Contains(o.claims, "all") || slices.Contains(o.claims, name))
+}
+
+// tryAlone tries the promises while no other controller works for the suite's objects. If one does, it ends, and returns an error.
+func tryAlone(ctx context.Context, o options, config *rest.Config, progress io.Writer) (results []Result, err error) {
+	w, err := newWorld(ctx, o, config, nil)
+	defer func() { err = errors.Join(err, w.close()) }()
+	if err != nil {
+		return nil, err
+	}
+	err = w.untouched(ctx, func(ctx context.Context) { results = tryAll(ctx, o, config, progress) })
+	return results, err
 }
 
 // tryAll tries the promises, some at a time.

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -151,6 +152,36 @@ func rulesOf(manifest string) (rules []rbacv1.PolicyRule, err error) {
 		}
 		rules = append(rules, role.Rules...)
 	}
+}
+
+// errOther means that the suite cannot say who has done what.
+var errOther = errors.New("another controller of DatabaseManagers runs on this cluster: end that one, and run this again")
+
+// untouched creates a DatabaseManager for which the suite starts no controller, and calls do. If somebody changes it, do's context ends,
+// and the error is errOther.
+func (w *World) untouched(ctx context.Context, do func(context.Context)) error {
+	made, err := w.create(ctx, "untouched")
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	look := func(ctx context.Context) (touched bool, _ error) {
+		now, err := w.databases.Get(ctx, made.Name, metav1.GetOptions{})
+		if touched = err == nil && now.ResourceVersion != made.ResourceVersion; touched {
+			cancel(errOther)
+		}
+		return touched, nil // a look that fails is repeated
+	}
+	var group sync.WaitGroup
+	group.Go(func() { _ = wait.PollUntilContextCancel(ctx, time.Second, false, look) })
+	do(ctx)
+	_, _ = look(ctx)
+	cancel(nil) // the first cause stays
+	group.Wait()
+	if err := context.Cause(ctx); errors.Is(err, errOther) {
+		return err
+	}
+	return nil
 }
 
 // close ends all processes, waits for them, and deletes the namespace. It does not wait until that is gone.

@@ -44,7 +44,7 @@ func (b *Buffer) Lines(words ...string) []string {
 }
 
 // Await waits until a part of the text matches a regular expression, and returns the first match. In it, ^ and $ match
-// at the beginning and end of each line. After two minutes it ends the test and shows the text.
+// at the beginning and end of each line. After five minutes it ends the test and shows the text.
 func (b *Buffer) Await(t testing.TB, pattern string) string {
 	t.Helper()
 	return b.await(t, pattern, nil)
