@@ -2,9 +2,13 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,6 +26,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 
@@ -37,7 +42,9 @@ const (
 	benchWorkers = 10
 	benchRounds  = 5   // of each program, in turns
 	benchObjects = 200 // in each round
-	benchApplies = 200
+	benchApplies = 500
+	benchStarts  = 5  // of each program, in turns
+	benchNew     = 20 // objects at each start
 	benchResync  = 80 * time.Second
 	blind        = "blind writes"
 )
@@ -46,13 +53,14 @@ const (
 type side struct {
 	name               string
 	command            []string // nil: blind writes
+	metrics            string   // the flag for the address of its metrics
 	children, statuses time.Duration
 	cpu                float64 // seconds
 	requests, bytes    float64 // for each object
 	applies            []time.Duration
-	first              time.Duration // from the start with many objects to the children of a new one
-	firstCPU, memory   float64       // seconds; kB for each object
-	idleCPU            float64       // seconds for a resync of all, when there is nothing to do
+	first              []time.Duration // from a start with many objects to the children of the new ones
+	firstCPU, resident []float64       // seconds; kB for each object
+	idleCPU, live      float64         // seconds for a resync of all, when there is nothing to do; kB for each object
 }
 
 // BenchmarkSideBySide has chapter 6's program and this one work for the same objects on the same server, in turns, as processes; this
@@ -119,9 +127,9 @@ func newBench(b *testing.B) *sideBench {
 	}
 	ours, twin := build("./06-crd-codegen"), build("./06-crd-codegen/controller-runtime")
 	s.sides = []*side{
-		{name: "chapter 6", command: []string{ours}},
-		{name: "the twin", command: []string{twin}},
-		{name: "the twin, as it comes", command: []string{twin, "--as-it-comes"}},
+		{name: "chapter 6", command: []string{ours}, metrics: "--listen"},
+		{name: "the twin", command: []string{twin}, metrics: "--metrics-bind-address"},
+		{name: "the twin, as it comes", command: []string{twin, "--as-it-comes"}, metrics: "--metrics-bind-address"},
 		{name: blind},
 	}
 	return s
@@ -137,7 +145,9 @@ type running struct {
 func (s *sideBench) start(p *side, arguments ...string) running {
 	s.Helper()
 	arguments = slices.Concat(p.command[1:], []string{"--kubeconfig=" + s.kubeconfig, fmt.Sprintf("--workers=%d", benchWorkers)}, arguments)
-	started := testkit.Start(s, exec.Command(p.command[0], arguments...))
+	command := exec.Command(p.command[0], arguments...)
+	command.Env = append(os.Environ(), "GODEBUG=gctrace=1") // a line for each garbage collection
+	started := testkit.Start(s, command)
 	return running{started, testkit.Must(process.NewProcess(int32(started.Cmd.Process.Pid)))(s)}
 }
 
@@ -352,73 +362,106 @@ func (s *sideBench) many() (namespaces []string) {
 	return namespaces
 }
 
-// starts starts each program with many objects, of which one is new, and measures until that one's children are there: until then it has
-// listed all, and compared some or all of them with what is desired.
+// starts starts each program with many objects, of which some are new, and measures until their children are there: until then it has
+// listed all, and compared most of them with what is desired, in whatever order.
 func (s *sideBench) starts(namespace string) {
 	s.Helper()
-	for round := range 2 {
+	for round := range benchStarts {
 		for _, p := range s.sides {
 			if p.command == nil {
 				continue
 			}
 			name := fmt.Sprintf("new%d-%s", round, regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(p.name, ""))
-			s.make(namespace, name, 1)
+			s.make(namespace, name, benchNew)
 			var started running
-			begin := time.Now()
-			took, _ := s.both(namespace, 1, func() { started = s.start(p, fmt.Sprintf("--resync=%v", benchResync)) })
+			begin, address := time.Now(), freeAddress(s)
+			took, _ := s.both(namespace, benchNew, func() {
+				started = s.start(p, fmt.Sprintf("--resync=%v", benchResync), p.metrics+"="+address)
+			})
 			s.settle(started)
 			if time.Since(begin) > benchResync {
 				s.Fatalf("%s: a resync began before the program came to rest", p.name)
 			}
 			memory := testkit.Must(started.process.MemoryInfo())(s)
-			cpu := started.cpu(s)
-			p.first, p.firstCPU = p.first+took/2, p.firstCPU+cpu/2
-			s.resync(started)
-			s.settle(started)
-			p.idleCPU += (started.cpu(s) - cpu) / 2
-			p.memory += float64(memory.RSS) / 1000 / float64(s.number) / 2
+			p.first = append(p.first, took)
+			p.firstCPU = append(p.firstCPU, started.cpu(s))
+			p.resident = append(p.resident, s.forEach(float64(memory.RSS)))
+			if round == benchStarts-1 {
+				s.idle(p, started, address)
+			}
 			s.stop(started)
+			s.say("%s: start %d: %v, %.2f s of CPU time", p.name, round+1, took, p.firstCPU[round])
 		}
 		slices.Reverse(s.sides)
 	}
 }
 
-// settle waits until a program has used no more than 10 ms of CPU time in a second.
-func (s *sideBench) settle(p running) {
-	ctx, cancel := context.WithTimeout(s.Context(), 5*time.Minute)
-	defer cancel()
-	for last := -1.0; ctx.Err() == nil; {
-		now := p.cpu(s)
-		if now-last <= 0.01 {
-			return
+// idle measures a resync of a program that has nothing to do, and what it keeps.
+func (s *sideBench) idle(p *side, started running, address string) {
+	s.Helper()
+	adds, before := addsAt(s, address), 0.0
+	// With controller-runtime, this can take two periods: a handler that comes after the informer's list is not due yet at the
+	// informer's first resync.
+	err := wait.PollUntilContextTimeout(s.Context(), time.Second, 3*benchResync, true, func(context.Context) (bool, error) {
+		cpu, now := started.cpu(s), addsAt(s, address)
+		if now == adds {
+			before = cpu
 		}
-		last = now
-		select {
-		case <-time.After(time.Second):
-		case <-ctx.Done():
-		}
+		return now >= adds+float64(s.number), nil
+	})
+	if err != nil {
+		s.Fatalf("%s: no resync: %v", p.name, err)
 	}
-	s.Error("the program does not come to rest")
+	s.settle(started)
+	p.idleCPU = started.cpu(s) - before
+	// Go collects garbage when it has not done so for two minutes. What is left is in use.
+	from := len(started.Err.String())
+	testkit.Await(s, "a garbage collection at rest", func() bool {
+		match := collection.FindStringSubmatch(started.Err.String()[from:])
+		if match != nil {
+			p.live = s.forEach(float64(testkit.Must(strconv.Atoi(match[1]))(s) << 20))
+		}
+		return match != nil
+	})
 }
 
-// resync waits until a program has used 100 ms of CPU time in a second: its resync has begun. With controller-runtime, that can take two
-// periods: a handler that comes after the informer's list is not due yet at the informer's first resync.
-func (s *sideBench) resync(p running) {
-	s.Helper()
-	ctx, cancel := context.WithTimeout(s.Context(), 3*benchResync)
-	defer cancel()
-	for last := p.cpu(s); ctx.Err() == nil; {
-		select {
-		case <-time.After(time.Second):
-		case <-ctx.Done():
-		}
-		now := p.cpu(s)
-		if now-last >= 0.1 {
-			return
-		}
-		last = now
+var collection = regexp.MustCompile(`(?m)^gc .*->(\d+) MB, `)
+
+// forEach returns kB for each object.
+func (s *sideBench) forEach(bytes float64) float64 { return bytes / 1000 / float64(s.number) }
+
+var addsTotal = regexp.MustCompile(`(?m)^workqueue_adds_total[{].*[}] (.*)$`)
+
+// addsAt returns how many keys were added to a program's queues, by the metrics at an address.
+func addsAt(t testing.TB, address string) (adds float64) {
+	t.Helper()
+	response := testkit.Must(http.Get("http://" + address + "/metrics"))(t)
+	defer response.Body.Close()
+	for _, match := range addsTotal.FindAllStringSubmatch(string(testkit.Must(io.ReadAll(response.Body))(t)), -1) {
+		adds += testkit.Must(strconv.ParseFloat(match[1], 64))(t)
 	}
-	s.Error("no resync begins")
+	return adds
+}
+
+func freeAddress(t testing.TB) string {
+	t.Helper()
+	listener := testkit.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+// settle waits until a program has used no more than 10 ms of CPU time in a second.
+func (s *sideBench) settle(p running) {
+	s.Helper()
+	last := p.cpu(s)
+	err := wait.PollUntilContextTimeout(s.Context(), time.Second, 5*time.Minute, false, func(context.Context) (bool, error) {
+		now := p.cpu(s)
+		defer func() { last = now }()
+		return now-last <= 0.01, nil
+	})
+	if err != nil {
+		s.Fatalf("the program does not come to rest: %v", err)
+	}
 }
 
 // row is one of the table: a figure of each program, in a unit.
@@ -438,10 +481,11 @@ func (s *sideBench) rows() []row {
 		{"bytes received for each", "%.0f", func(p *side) float64 { return p.bytes }, false},
 		{"from an apply to the Deployment: p50", "%.1f ms", func(p *side) float64 { return p.at(50) }, false},
 		{"p99", "%.1f ms", func(p *side) float64 { return p.at(99) }, false},
-		{fmt.Sprintf("start with %d objects, until a new one has its children", s.number), "%.2f s",
-			func(p *side) float64 { return p.first.Seconds() }, false},
-		{"CPU time until all are compared", "%.2f s", func(p *side) float64 { return p.firstCPU }, false},
-		{"resident memory for each of them", "%.1f kB", func(p *side) float64 { return p.memory }, false},
+		{fmt.Sprintf("start with %d objects, until %d new ones have their children", s.number, benchNew), "%.2f s",
+			func(p *side) float64 { return median(p.first).Seconds() }, false},
+		{"CPU time until all are compared", "%.2f s", func(p *side) float64 { return median(p.firstCPU) }, false},
+		{"resident memory then, for each of them", "%.1f kB", func(p *side) float64 { return median(p.resident) }, false},
+		{"memory in use, for each of them", "%.1f kB", func(p *side) float64 { return p.live }, false},
 		{"CPU time for a resync of all, with nothing to do", "%.2f s", func(p *side) float64 { return p.idleCPU }, false},
 	}
 }
@@ -508,6 +552,8 @@ func (s *sideBench) draw(file string) {
 }
 
 func order(p *side) string { return map[bool]string{true: "1", false: "0"}[p.command == nil] + p.name }
+
+func median[T cmp.Ordered](values []T) T { return slices.Sorted(slices.Values(values))[len(values)/2] }
 
 // at returns a percentile in milliseconds.
 func (p *side) at(percent int) float64 {
