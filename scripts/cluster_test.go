@@ -38,9 +38,13 @@ type cluster struct {
 	env          []string
 }
 
-// newCluster prepares a cluster; up brings it up. It is removed at the end of the test.
+// newCluster prepares a cluster; up brings it up. It is removed at the end of the test. With -short, which CI runs with the race
+// detector, it skips: the detector sees nothing of a script.
 func newCluster(t *testing.T) *cluster {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("runs scripts on a cluster: not with -short")
+	}
 	requireBinaries(t)
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

@@ -101,6 +101,9 @@ func conformance(t *testing.T, arguments ...string) (int, string) {
 // TestChapter6KeepsItsPromises tries some of the cases. `make conformance` tries all, and takes longer.
 func TestChapter6KeepsItsPromises(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("tries a controller without the race detector: not with -short")
+	}
 	report := filepath.Join(t.TempDir(), "report")
 	testcluster.Config(t) // without a cluster, nothing needs to be built
 	code, output := conformance(t, "--controller", build(t, chapter6, ""),

@@ -81,7 +81,8 @@ func (e Exercise[F]) Test(t *testing.T) {
 }
 
 // TestGrader tests the grader: the starter and each mistake are rejected, each correct answer is accepted. The starter is
-// compiled only as exercise.go: where that file has the learner's answer, the starter is not tested.
+// compiled only as exercise.go: where that file has the learner's answer, the starter is not tested. With -short, only the correct
+// answers are graded.
 func (e Exercise[F]) TestGrader(t *testing.T) {
 	if len(e.Accepted) < 2 || len(e.Rejected) < 3 {
 		t.Fatalf("%d correct answers and %d mistakes: a grader is tested with 2 and 3", len(e.Accepted), len(e.Rejected))
@@ -94,6 +95,9 @@ func (e Exercise[F]) TestGrader(t *testing.T) {
 		names[c.Name] = true
 		t.Run(strings.ReplaceAll(c.Name, " ", "-"), func(t *testing.T) {
 			t.Parallel()
+			if testing.Short() && !c.correct {
+				t.Skip("is rejected: not with -short")
+			}
 			if c.Name == starter && !isStarter(t) {
 				t.Skip("exercise.go is not the starter any more")
 			}

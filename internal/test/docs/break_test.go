@@ -17,6 +17,9 @@ import (
 // A README shows what a mistake does: "```diff" is a change of one of the chapter's files. The "```text" below it is a
 // command, behind "$ ", and some of what it then prints; "..." stands for lines that are left out.
 func TestMistakesDoWhatREADMEsShow(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs a README: not with -short")
+	}
 	testcluster.Config(t) // some of the commands need a cluster
 	root := testcluster.Root(t)
 	shown := 0

@@ -40,7 +40,7 @@ const nested = "README_TRANSCRIPT"
 
 // Test runs the README's console blocks, on a local cluster made for this test alone: so it shows what a reader sees
 // on a new one, whatever the reader has on theirs. With CLUSTER=kind the blocks run on the workbook's kind cluster, one
-// README after the other, without the sections that stop the API server. Without the workbook's cluster, it skips.
+// README after the other, without the sections that stop the API server. Without the workbook's cluster, or with -short, it skips.
 //
 // On kind, a README cleans up behind itself, but not if it fails halfway. What it may leave, undo takes away: shell
 // commands, which run first and last, and may fail.
@@ -48,6 +48,9 @@ func Test(t *testing.T, readme string, undo ...string) {
 	t.Helper()
 	if os.Getenv(nested) != "" {
 		t.Skip("this is the README's own command")
+	}
+	if testing.Short() {
+		t.Skip("runs a README: not with -short")
 	}
 	testcluster.Config(t)
 	onKind := os.Getenv("CLUSTER") == "kind"
