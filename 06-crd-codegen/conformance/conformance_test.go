@@ -7,6 +7,10 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,8 +20,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/rest"
 
 	"example.com/client-go-workbook/internal/test/testcluster"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 // build builds chapter 6's controller, or another program of it, with a patch from the folder broken if it is named.
@@ -213,6 +219,36 @@ func TestAnotherControllerEndsTheSuite(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// TestResultsAreThereWhenTheEndFails has a server that says it does not delete namespaces.
+func TestResultsAreThereWhenTheEndFails(t *testing.T) {
+	t.Parallel()
+	config := testcluster.Config(t)
+	testcluster.InstallDatabaseManagers(t, config)
+	host := testkit.Must(url.Parse(config.Host))(t)
+	proxy := &httputil.ReverseProxy{
+		Rewrite:   func(request *httputil.ProxyRequest) { request.SetURL(host) },
+		Transport: testkit.Must(rest.TransportFor(config))(t),
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		name, isNamespace := strings.CutPrefix(request.URL.Path, "/api/v1/namespaces/")
+		if request.Method == http.MethodDelete && isNamespace && !strings.Contains(name, "/") {
+			proxy.ServeHTTP(httptest.NewRecorder(), request) // it does, so that none is left
+			http.Error(w, "no namespace is deleted", http.StatusForbidden)
+			return
+		}
+		proxy.ServeHTTP(w, request)
+	}))
+	t.Cleanup(server.Close)
+	var stdout, stderr bytes.Buffer
+	code := run(t.Context(), []string{
+		"--kubeconfig", testkit.Kubeconfig(t, server.URL), "--controller=x", "--only=leaders", "--claims=-leaders",
+		"--rbac", filepath.Join(testcluster.Root(t), "06-crd-codegen/deploy/rbac.yaml"),
+	}, &stdout, &stderr)
+	if code != 2 || !strings.Contains(stderr.String(), "no namespace is deleted") || !strings.Contains(stdout.String(), "skipped") {
+		t.Errorf("exit code %d, want 2, the reason, and the results:\n%s%s", code, &stderr, &stdout)
 	}
 }
 

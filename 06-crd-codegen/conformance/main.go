@@ -52,7 +52,8 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run tries the promises, and returns the exit code: 0 if all are kept, 1 if not, 2 for wrong usage.
+// run tries the promises, and returns the exit code: 0 if all are kept, 1 if not, 2 for wrong usage, or if the suite
+// itself fails.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o, err := parse(args)
 	if errors.Is(err, pflag.ErrHelp) {
@@ -68,17 +69,20 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	config.QPS = -1 // the server's priority and fairness decides who waits
 	results, err := tryAlone(ctx, o, config, stderr)
+	code := 0
 	if err != nil {
 		fmt.Fprintln(stderr, "conformance:", err)
-		return 2
+		code = 2
 	}
-	code := 0
+	if results == nil {
+		return code
+	}
 	for _, r := range results {
 		if r.err != nil {
 			r.print(stdout)
 		}
 		if r.err != nil || r.skipped == interrupted {
-			code = 1
+			code = max(code, 1)
 		}
 	}
 	printTable(stdout, results)
@@ -141,7 +145,8 @@ func (o options) claimed(name string) bool {
 	return !slices.Contains(o.claims, "-"+name) && (!positive || slices.Contains(o.claims, "all") || slices.Contains(o.claims, name))
 }
 
-// tryAlone tries the promises while no other controller works for the suite's objects. If one does, it ends, and returns an error.
+// tryAlone tries the promises while no other controller works for the suite's objects. If one does, it ends, and returns no results,
+// but an error. It returns both if it cannot remove the object by which it finds that out.
 func tryAlone(ctx context.Context, o options, config *rest.Config, progress io.Writer) (results []Result, err error) {
 	w, err := newWorld(ctx, o, config, nil)
 	defer func() { err = errors.Join(err, w.close()) }()
@@ -149,7 +154,10 @@ func tryAlone(ctx context.Context, o options, config *rest.Config, progress io.W
 		return nil, err
 	}
 	err = w.untouched(ctx, func(ctx context.Context) { results = tryAll(ctx, o, config, progress) })
-	return results, err
+	if err != nil {
+		return nil, err
+	}
+	return results, nil
 }
 
 // tryAll tries the promises, some at a time.
