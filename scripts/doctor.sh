@@ -61,13 +61,13 @@ Linux/x86_64 | Linux/aarch64 | Darwin/x86_64 | Darwin/arm64) ok "system: $(uname
 *) bad "system: $(uname -s) on $(uname -m). Use Linux or macOS on amd64 or arm64; on Windows that is WSL 2." ;;
 esac
 
-# Only the tests' race detector needs one.
+# Only the race detector needs one: it is C code that go links in.
 compiler=$(go env CC 2>/dev/null)
 compiler=${compiler%% *} # CC may have arguments
 if command -v "${compiler:-gcc}" >/dev/null; then
-	ok "C compiler: $(command -v "${compiler:-gcc}"), for the race detector of tests and exercises"
+	ok "C compiler: $(command -v "${compiler:-gcc}"), for the race detector of exercises and of RACE=1 make test"
 else
-	note "C compiler: none. make test and make exercise then run without the race detector; to have it, install one (Debian, Ubuntu: sudo apt install gcc; macOS: xcode-select --install)."
+	note "C compiler: none. make exercise then finds no data races; to have the race detector, install one (Debian, Ubuntu: sudo apt install gcc; macOS: xcode-select --install)."
 fi
 
 runtime=$(container_runtime)

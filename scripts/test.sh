@@ -2,11 +2,19 @@
 # usage: test.sh local|kind [ARGUMENT...]
 # Runs all tests on a cluster of that kind, which it brings up if need be, and lets none skip for want of one. With
 # arguments, go test gets those in place of all packages: scripts/test.sh kind ./06-crd-codegen -run Kind
+# RACE=1 adds the race detector, which takes twice as long.
 set -uo pipefail
 . "$(dirname "$0")/lib.sh"
 
 export CLUSTER=$1 CLUSTER_DIR=$state
 shift
+race=()
+if [ -n "${RACE-}" ]; then
+	race=(-race)
+	compiler=$(go env CC)
+	command -v "${compiler%% *}" >/dev/null ||
+		fail "RACE is set, and there is no C compiler for the race detector: install one (make doctor says how), or unset RACE."
+fi
 # On kind the READMEs' commands run on the tests' cluster, and delete what they find: that is never the reader's. On the
 # local cluster each README has a cluster of its own, so the tests get one beside the reader's only if that is of the
 # other kind.
@@ -18,16 +26,8 @@ state=$CLUSTER_DIR
 [ "$CLUSTER" = local ] || load_pod_images
 # The reader's own clusters are none of the tests' business, NODES is not for the clusters that tests make for themselves, and
 # make would hand ARGS to a make that a test runs.
-unset KUBECONFIG NODES ARGS MAKEFLAGS
+unset KUBECONFIG NODES ARGS MAKEFLAGS RACE
 export KUBE_CACHE_MUTATION_DETECTOR=true REQUIRE_CLUSTER=1
-# The race detector is C code that go links in.
-compiler=$(go env CC)
-race=(-race)
-if ! command -v "${compiler%% *}" >/dev/null || [ "$(CGO_ENABLED='' go env CGO_ENABLED)" != 1 ]; then
-	[ -z "${CI-}" ] || fail "There is no C compiler for the race detector, which CI insists on: install one."
-	race=()
-	say "There is no C compiler: the tests run without the race detector (make doctor says how to get one)."
-fi
 cd "$root" || exit 1
 # Compiled as the chapters' programs and the exercises are: then client-go is compiled already.
 export GOFLAGS=$build_flags CGO_ENABLED=${#race[@]} # go refuses -race without cgo, whatever the reader's is

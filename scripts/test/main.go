@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -75,7 +76,14 @@ func run(ctx context.Context, out io.Writer, shown *os.File, packages int, lastF
 	group.Wait()
 
 	taken := time.Since(start)
-	report(out, execution, taken)
+	again := "make test"
+	if os.Getenv("CLUSTER") == "kind" {
+		again = "make test-kind"
+	}
+	if slices.Contains(arguments, "-race") {
+		again = "RACE=1 " + again
+	}
+	report(out, again, execution, taken)
 	switch {
 	case scanErr != nil:
 		return fmt.Errorf("reading the output of go test: %w", scanErr)

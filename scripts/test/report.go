@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,9 +12,9 @@ import (
 	"gotest.tools/gotestsum/testjson"
 )
 
-// report prints what has failed, or else a line for each chapter and one for the rest, and the sums.
-func report(out io.Writer, execution *testjson.Execution, taken time.Duration) {
-	if failures(out, execution) {
+// report prints what has failed, or else a line for each chapter and one for the rest, and the sums. again is the command for tests.
+func report(out io.Writer, again string, execution *testjson.Execution, taken time.Duration) {
+	if failures(out, again, execution) {
 		fmt.Fprintln(out)
 	} else {
 		table(out, execution)
@@ -60,7 +59,7 @@ func table(out io.Writer, execution *testjson.Execution) {
 var isChapter = regexp.MustCompile(`^\d\d-`)
 
 // failures prints all that has failed, and returns whether anything has.
-func failures(out io.Writer, execution *testjson.Execution) (failed bool) {
+func failures(out io.Writer, again string, execution *testjson.Execution) (failed bool) {
 	for _, line := range execution.Errors() { // of a build
 		failed = true
 		fmt.Fprintln(out, strings.TrimSuffix(line, "\n"))
@@ -69,7 +68,7 @@ func failures(out io.Writer, execution *testjson.Execution) (failed bool) {
 		pkg := execution.Package(name)
 		for _, test := range testjson.FilterFailedUnique(pkg.Failed) {
 			failed = true
-			heading(out, name, test.Test.Name())
+			heading(out, again, name, test.Test.Name())
 			for _, line := range pkg.OutputLines(test) {
 				if !frame.MatchString(line) {
 					fmt.Fprint(out, line)
@@ -78,7 +77,7 @@ func failures(out io.Writer, execution *testjson.Execution) (failed bool) {
 		}
 		if pkg.TestMainFailed() { // a panic, a time-out, or a build
 			failed = true
-			heading(out, name, "")
+			heading(out, again, name, "")
 			_ = pkg.WriteOutputTo(stringWriter{out}, 0)
 		}
 	}
@@ -86,16 +85,12 @@ func failures(out io.Writer, execution *testjson.Execution) (failed bool) {
 }
 
 // heading names a test, or a package, and says how to run it alone.
-func heading(out io.Writer, pkg, test string) {
-	target := "test"
-	if os.Getenv("CLUSTER") == "kind" {
-		target = "test-kind"
-	}
+func heading(out io.Writer, again, pkg, test string) {
 	arguments := "./" + short(pkg)
 	if test != "" {
 		arguments += " -run " + pattern(test)
 	}
-	fmt.Fprintf(out, "\nFAIL %s %s\n     alone: make %s ARGS='%s'\n", short(pkg), test, target, arguments)
+	fmt.Fprintf(out, "\nFAIL %s %s\n     alone: %s ARGS='%s'\n", short(pkg), test, again, arguments)
 }
 
 // pattern returns a -run pattern of this test alone, for make, in single quotes. A character that the shell or a pattern
