@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 )
 
 // files are a module with tests that pass, skip and log.
@@ -129,5 +130,13 @@ func TestInterruptedIsNoSuccess(t *testing.T) {
 	var out bytes.Buffer
 	if err := run(ctx, &out, shown, 0, "seconds", []string{"./..."}); err == nil {
 		t.Error("it returns no error")
+	}
+}
+
+func TestOnlyARunOfAllIsEstimated(t *testing.T) {
+	for packages, want := range map[int]string{0: "0 packages, 0:00, compiling", 92: "0 of 92 packages, 0:00 of about 4:10, compiling"} {
+		if got := newProgress(nil, packages, 250*time.Second).line(); got != want {
+			t.Errorf("of %d packages: got %q, want %q", packages, got, want)
+		}
 	}
 }

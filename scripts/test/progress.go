@@ -93,7 +93,7 @@ func (p *progress) line() string {
 		fmt.Fprint(&line, " of ", p.packages)
 	}
 	fmt.Fprint(&line, " packages, ", clock(time.Since(p.start)))
-	if p.last > 0 {
+	if p.packages > 0 && p.last > 0 { // the last run of all
 		fmt.Fprint(&line, " of about ", clock(p.last))
 	}
 	if p.failed > 0 {
