@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 
 	"example.com/client-go-workbook/06-crd-codegen/database"
@@ -189,20 +190,19 @@ func TestEachOwnedFieldIsRestored(t *testing.T) {
 					continue
 				}
 				start := time.Now()
-				for diff := "not compared yet"; diff != ""; {
-					time.Sleep(20 * time.Millisecond)
-					after, err := objects.Get(t.Context(), name+job.suffix, metav1.GetOptions{})
-					switch {
-					case err == nil:
+				diff := "" // not testkit.Await, which must not be called in this goroutine
+				undone := func(ctx context.Context) (bool, error) {
+					after, err := objects.Get(ctx, name+job.suffix, metav1.GetOptions{})
+					if apierrors.IsNotFound(err) { // replaced by a new one
+						return false, nil
+					}
+					if err == nil {
 						diff = cmp.Diff(state(before), state(after))
-					case !apierrors.IsNotFound(err): // replaced by a new one
-						t.Errorf("%s: %v", job.name, err)
-						diff = ""
 					}
-					if time.Since(start) > 5*time.Minute { // as testkit.Await, which must not be called here
-						t.Errorf("%s is not undone (-before +after):\n%s", job.name, diff)
-						break
-					}
+					return diff == "", err
+				}
+				if err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 5*time.Minute, false, undone); err != nil {
+					t.Errorf("%s is not undone: %v (-before +after):\n%s", job.name, err, diff)
 				}
 				mu.Lock()
 				slowest = max(slowest, time.Since(start))

@@ -464,7 +464,7 @@ func TestMakeTestRunsEverythingAnew(t *testing.T) {
 	test := func(env ...string) string {
 		t.Helper()
 		path := fakes(t, map[string]string{
-			"go": `case $1$2 in envCC) echo ${CC_OF_GO-cc} ;; envCGO_ENABLED) echo 1 ;; list*) echo PACKAGE ;;
+			"go": `case $1$2 in envCC) echo ${CC_OF_GO-cc} ;; list*) echo PACKAGE ;;
 				tool*) dirname "$0" | sed s,$,/cc, ;; esac`,
 			"cc": `echo "$@"`,
 		})

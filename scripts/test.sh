@@ -2,7 +2,7 @@
 # usage: test.sh local|kind [ARGUMENT...]
 # Runs all tests on a cluster of that kind, which it brings up if need be, and lets none skip for want of one. With
 # arguments, go test gets those in place of all packages: scripts/test.sh kind ./06-crd-codegen -run Kind
-# RACE=1 adds the race detector, which takes twice as long.
+# RACE=1 adds the race detector, for which go compiles everything once more.
 set -uo pipefail
 . "$(dirname "$0")/lib.sh"
 
