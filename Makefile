@@ -19,7 +19,7 @@ ifneq (,$(filter $(with_chapter) $(with_exercise),$(firstword $(MAKECMDGOALS))))
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help chapter twin picture diff samples exercise hint solution reset progress watch cluster cluster-down cluster-status image deploy undeploy doctor test test-kind conformance mutants bench soak lint codegen verify-codegen
+.PHONY: help chapter twin picture diff samples exercise hint solution reset progress watch cluster cluster-down cluster-status image deploy undeploy doctor test test-all test-kind conformance mutants bench soak lint codegen verify-codegen
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1 /p' Makefile | while read -r name text; do printf '  %-15s %s\n' "$$name" "$$text"; done
@@ -79,11 +79,14 @@ undeploy: ## remove it again, with the CRD and all DatabaseManagers
 doctor: ## check this machine for what the workbook needs
 	@scripts/doctor.sh
 
-test: ## run all tests but those that need kind, on the local cluster, or some: make test ARGS="./05-controller -run TestLife"
+test: ## run the tests that take minutes, on the local cluster, or some: make test ARGS="./05-controller -run TestLife"
 	@scripts/test.sh local $(ARGS)
 
+test-all: ## run all tests but those that need kind, on the local cluster and others, or some
+	@WORKBOOK_TESTS=all scripts/test.sh local $(ARGS)
+
 test-kind: ## run all tests on a kind cluster, or some: make test-kind ARGS="./06-crd-codegen -run Kind"
-	@scripts/test.sh kind $(ARGS)
+	@WORKBOOK_TESTS=all scripts/test.sh kind $(ARGS)
 
 conformance: ## find out what a controller promises and breaks: make conformance CONTROLLER="./my-controller" ONLY=crash SEED=2
 	@scripts/conformance.sh $(ARGS)
@@ -92,7 +95,7 @@ mutants: ## change the right answers in many small ways, and list the changes th
 	@scripts/mutants.sh $(ARGS) $(if $(N),'$(N)')
 
 soak: ## run chapter 6 for an hour with everything failing, on a cluster of its own; DURATION=10m make soak
-	@WORKBOOK_SOAK=$(or $(DURATION),1h) go test ./06-crd-codegen -count=1 -run "^TestSoak" -v -timeout 24h
+	@WORKBOOK_TESTS=all WORKBOOK_SOAK=$(or $(DURATION),1h) go test ./06-crd-codegen -count=1 -run "^TestSoak" -v -timeout 24h
 
 bench: ## measure the figures that the text gives, on a cluster of its own
 	@scripts/bench.sh

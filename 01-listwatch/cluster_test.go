@@ -206,9 +206,6 @@ func TestEveryResource(t *testing.T) {
 
 func TestServerFaults(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("starts a cluster of its own")
-	}
 	cluster := testcluster.Start(t)
 	config := cluster.Config()
 	configMaps := kubernetes.NewForConfigOrDie(config).CoreV1().ConfigMaps("default")

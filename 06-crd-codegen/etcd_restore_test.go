@@ -19,9 +19,6 @@ import (
 // TestEtcdRestoredFromASnapshot puts back etcd's data of a while ago under two running controllers. One has something to
 // sync: it ends with a line that names the cause. The other one has nothing: its /healthz fails.
 func TestEtcdRestoredFromASnapshot(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a cluster of its own")
-	}
 	t.Parallel()
 	cluster := testcluster.Start(t)
 	e := newEnvOn(t, cluster.Config())

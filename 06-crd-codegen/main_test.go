@@ -153,9 +153,6 @@ func TestUnknownNamespaceEndsWithOneLine(t *testing.T) {
 // TestCRDIsMissingInstalledDeletedAndInstalledAgain has a cluster of its own. A CRD is only gone when its last object is, so
 // this also waits until the running controller has removed its finalizer.
 func TestCRDIsMissingInstalledDeletedAndInstalledAgain(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a cluster of its own")
-	}
 	t.Parallel()
 	cluster := testcluster.Start(t)
 	code, line := runProgram(t, "--kubeconfig="+cluster.Kubeconfig())

@@ -29,9 +29,7 @@ import (
 // of them stop, the actual state must become the desired state, with nothing left over and no key that fails.
 func TestRandomChangesConverge(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes a minute")
-	}
+	testkit.All(t, "takes a minute")
 	const names, operations = 200, 600 // TestSoak has 2,000 names
 	e := newEnv(t)
 	c, _ := startController(t, kubernetes.NewForConfigOrDie(e.config), versioned.NewForConfigOrDie(e.config), e.namespace, 10, io.Discard)

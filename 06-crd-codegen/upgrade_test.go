@@ -75,7 +75,7 @@ func newerProgram(t *testing.T) string {
 		t.Fatal(err)
 	}
 	build := exec.Command("bash", "-c", `. ../scripts/lib.sh
-		CGO_ENABLED=0 GOFLAGS=$build_flags exec go build -overlay "$0" -o "$1" .`, file, program)
+		GOFLAGS=$build_flags exec go build -overlay "$0" -o "$1" .`, file, program)
 	if output, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, output)
 	}

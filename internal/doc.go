@@ -44,6 +44,7 @@
 //	test/browser      a page in a real browser
 //	test/transcript   runs the console blocks of a README
 //	test/docs         compares the texts with the code
+//	test/readmes      runs all READMEs
 //
 // No package imports a chapter. Only tests, exercises and scripts/exercise import from the last two groups.
 package internal

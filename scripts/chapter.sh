@@ -16,7 +16,7 @@ shift
 umask 077 # as for all that is in the cluster's folder
 # After the cluster's programs, of which it shares the most part.
 program=$state/bin/${folder##*/}
-CGO_ENABLED=0 GOFLAGS=$build_flags go build -C "$root" -o "$program" "./$folder" 2>"$program.log" &
+GOFLAGS=$build_flags go build -C "$root" -o "$program" "./$folder" 2>"$program.log" &
 build=$!
 # A program that is new, or was changed, takes a while. Say what for.
 if [ -t 2 ] && [ ! -x "$program" ]; then

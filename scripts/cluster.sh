@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# usage: cluster.sh up|down|status|apiserver stop|apiserver start|samples [--if-missing] [--pods COUNT] [N]|audit|programs
+# usage: cluster.sh up|down|status|apiserver stop|apiserver start|samples [--if-missing] [--pods COUNT] [N]|audit|cpu|programs
 # Runs the program in scripts/cluster, in the checkout's folder.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 cd "$root"
-export CLUSTER_DIR=$state GOFLAGS=$build_flags CGO_ENABLED=0
+export CLUSTER_DIR=$state GOFLAGS=$build_flags
 program=$(built cluster scripts/cluster/*.* scripts/cluster/*/*)
 exec "$program" "$@"

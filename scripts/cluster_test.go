@@ -17,6 +17,7 @@ import (
 
 	"github.com/shirou/gopsutil/v4/process"
 
+	"example.com/client-go-workbook/internal/test/testcluster"
 	"example.com/client-go-workbook/internal/test/testkit"
 )
 
@@ -38,14 +39,12 @@ type cluster struct {
 	env          []string
 }
 
-// newCluster prepares a cluster; up brings it up. It is removed at the end of the test. With -short, which CI runs with the race
-// detector, it skips: the detector sees nothing of a script.
+// newCluster prepares a cluster; up brings it up. It is removed at the end of the test.
 func newCluster(t *testing.T) *cluster {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("runs scripts on a cluster: not with -short")
-	}
+	testkit.All(t, "starts a cluster of its own")
 	requireBinaries(t)
+	testcluster.Alone(t)
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ set -euo pipefail
 "$scripts/kubectl" apply --server-side --force-conflicts -f "$root/06-crd-codegen/crd/coolops.cn_databasemanagers.yaml" >/dev/null
 "$scripts/kubectl" wait --for=condition=Established crd/databasemanagers.coolops.cn >/dev/null
 umask 077 # as for all that is in the cluster's folder
-export GOFLAGS=$build_flags CGO_ENABLED=0
+export GOFLAGS=$build_flags
 controller=${CONTROLLER-} package=''
 leader=(--leader-flags=--leader-elect) rbac=06-crd-codegen/deploy/rbac.yaml
 case $controller in

@@ -12,7 +12,7 @@ trap 'rm -rf "$work"' EXIT
 "$runtime" save -o "$work/image.tar" "$image"
 (
 	cd "$root"
-	export KIND_EXPERIMENTAL_PROVIDER=$runtime CGO_ENABLED=0 GOFLAGS=$build_flags
+	export KIND_EXPERIMENTAL_PROVIDER=$runtime GOFLAGS=$build_flags
 	go tool kind load image-archive "$work/image.tar" --name="$(cut -d ' ' -f 2 "$state/type")"
 ) >"$work/log" 2>&1 || fail "$(cat "$work/log")"
 

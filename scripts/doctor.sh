@@ -65,9 +65,9 @@ esac
 compiler=$(go env CC 2>/dev/null)
 compiler=${compiler%% *} # CC may have arguments
 if command -v "${compiler:-gcc}" >/dev/null; then
-	ok "C compiler: $(command -v "${compiler:-gcc}"), for the race detector of exercises and of RACE=1 make test"
+	ok "C compiler: $(command -v "${compiler:-gcc}"), for RACE=1 make exercise and RACE=1 make test, which find data races"
 else
-	note "C compiler: none. make exercise then finds no data races; to have the race detector, install one (Debian, Ubuntu: sudo apt install gcc; macOS: xcode-select --install)."
+	note "C compiler: none. Only RACE=1 make exercise and RACE=1 make test need one; to have it, install one (Debian, Ubuntu: sudo apt install gcc; macOS: xcode-select --install)."
 fi
 
 runtime=$(container_runtime)

@@ -9,9 +9,9 @@ state=${CLUSTER_DIR:-$root/.cluster}
 case $state in /*) ;; *) state=$PWD/$state ;; esac
 kubeconfig=$state/kubeconfig
 
-# What decides how a package is compiled. The cluster's programs and the chapters' are built with the same, so that
-# client-go, which is in all of them, is compiled once. No debug information: nobody needs it, and linking takes a third less.
-build_flags='-trimpath -buildvcs=false -gcflags=all=-dwarf=false -ldflags=-w'
+# For all that the scripts build. None of it decides how a package is compiled: so what they have compiled, client-go above all,
+# go test, go run and an editor find compiled. -ldflags=-w leaves debug information out of the programs, which links faster.
+build_flags='-buildvcs=false -ldflags=-w'
 
 say() { printf '%s\n' "$*" >&2; }
 

@@ -7,6 +7,5 @@ set -euo pipefail
 export CLUSTER_DIR=$state KUBE_CACHE_MUTATION_DETECTOR=true REQUIRE_CLUSTER=1
 "$scripts/cluster-up.sh"
 cd "$root"
-# Compiled as the chapters' programs are, so that client-go is compiled once.
-export GOFLAGS=$build_flags CGO_ENABLED=0
+export GOFLAGS=$build_flags
 exec go run ./internal/exercise/mutants "$@"

@@ -457,26 +457,33 @@ func TestWhatAReaderNeeds(t *testing.T) {
 }
 
 // make test passes on what its text promises to the program in scripts/test; here that only prints its arguments.
-func TestMakeTestRunsEverythingAnew(t *testing.T) {
+func TestMakeTestRunsAnewWhatLooksAtACluster(t *testing.T) {
 	root := workbook(t)
 	write(t, filepath.Join(root, "scripts", "cluster-up.sh"), "#!/bin/sh\n")
 	cache := t.TempDir()
 	test := func(env ...string) string {
 		t.Helper()
 		path := fakes(t, map[string]string{
-			"go": `case $1$2 in envCC) echo ${CC_OF_GO-cc} ;; list*) echo PACKAGE ;;
-				tool*) dirname "$0" | sed s,$,/cc, ;; esac`,
+			"go": `case $1$2 in
+				envCC) echo ${CC_OF_GO-cc} ;;
+				list*) printf '%s\n' 'm/pure m/other' 'm/looks m/internal/test/testcluster' 'm/scripts m/other' 'm/twice m/other' \
+					'm/twice m/internal/test/testcluster' ;;
+				tool*) dirname "$0" | sed s,$,/cc, ;;
+				esac`,
 			"cc": `echo "$@"`,
 		})
 		env = append([]string{path, "CLUSTER_DIR=" + t.TempDir(), "CI=", "XDG_CACHE_HOME=" + cache}, env...)
 		got := run(t, env, filepath.Join(root, "scripts", "test.sh"), "local")
 		return strings.ReplaceAll(got.stderr+got.stdout, cache, "CACHE")
 	}
-	arguments := " -p 4 -count=1 -vet=off -timeout 40m PACKAGE\n"
-	if got, want := test("CC_OF_GO=none"), "1 CACHE/client-go-workbook/test-seconds-local"+arguments; got != want {
+	all := func(race string) string {
+		flags := race + " -p 2 -vet=off -timeout 60m"
+		return "4 CACHE/client-go-workbook" + flags + " m/pure --" + flags + " -count=1 m/looks m/scripts m/twice\n"
+	}
+	if got, want := test("CC_OF_GO=none"), all(""); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got, want := test("RACE=1"), "1 CACHE/client-go-workbook/test-seconds-local-race -race"+arguments; got != want {
+	if got, want := test("RACE=1"), all(" -race"); got != want {
 		t.Errorf("with the race detector: got %q, want %q", got, want)
 	}
 	want := "RACE is set, and there is no C compiler for the race detector: install one (make doctor says how), or unset RACE.\n"

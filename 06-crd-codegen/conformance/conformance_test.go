@@ -36,8 +36,7 @@ func build(t *testing.T, program, patch string) (file string) {
 		arguments = append(arguments, "-overlay", overlay(t, root, folder, patch))
 	}
 	cmd := exec.Command("go", append(arguments, program)...)
-	// Compiled as the chapters' programs are, so that client-go is compiled once.
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath -buildvcs=false -gcflags=all=-dwarf=false -ldflags=-w")
+	cmd.Env = append(os.Environ(), "GOFLAGS=-buildvcs=false -ldflags=-w")
 	if output, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, output)
 	}
@@ -104,14 +103,25 @@ func conformance(t *testing.T, arguments ...string) (int, string) {
 	return code, stdout.String() + stderr.String()
 }
 
+// TestChapter6KeepsASampleOfItsPromises tries one case of those that take least.
+func TestChapter6KeepsASampleOfItsPromises(t *testing.T) {
+	t.Parallel()
+	testcluster.Config(t) // without a cluster, nothing needs to be built
+	code, output := conformance(t, "--controller", build(t, chapter6, ""), "--claims", "life,status,quiet", "--sample", "1")
+	if kept := keptLine.FindAllString(output, -1); code != 0 || len(kept) != 3 {
+		t.Errorf("exit code %d:\n%s", code, output)
+	}
+}
+
+// keptLine is how the line of a promise begins that is kept.
+var keptLine = regexp.MustCompile(`(?m)^\w+ +kept  `)
+
 // TestChapter6KeepsItsPromises tries some of the cases. `make conformance` tries all, and takes longer.
 func TestChapter6KeepsItsPromises(t *testing.T) {
+	testkit.All(t, "tries a controller for a minute")
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("tries a controller without the race detector: not with -short")
-	}
 	report := filepath.Join(t.TempDir(), "report")
-	testcluster.Config(t) // without a cluster, nothing needs to be built
+	testcluster.Config(t)
 	code, output := conformance(t, "--controller", build(t, chapter6, ""),
 		"--sample", "3", "--objects", "20", "--timeout", "2m", "--report", report)
 	if code != 0 {
@@ -132,41 +142,62 @@ func TestChapter6KeepsItsPromises(t *testing.T) {
 }
 
 // TestTwinKeepsItsPromises tries some of the cases on the controller with controller-runtime, with the role that is generated for it.
-// `make conformance CONTROLLER=twin` tries all. Here, CI does it, and CONFORMANCE=all.
+// `make conformance CONTROLLER=twin` tries all.
 func TestTwinKeepsItsPromises(t *testing.T) {
-	if os.Getenv("CONFORMANCE") != "all" && os.Getenv("CI") == "" {
-		t.Skip("takes a minute: CONFORMANCE=all tries it")
-	}
+	testkit.All(t, "tries a controller for a minute")
 	t.Parallel()
-	testcluster.Config(t) // without a cluster, nothing needs to be built
+	testcluster.Config(t)
 	code, output := conformance(t, "--controller", build(t, "./06-crd-codegen/controller-runtime", ""),
 		"--rbac", filepath.Join(testcluster.Root(t), "06-crd-codegen/controller-runtime/role.yaml"),
 		"--sample", "2", "--objects", "20", "--timeout", "2m")
-	if kept := regexp.MustCompile(`(?m)^\w+ +kept  `).FindAllString(output, -1); code != 0 || len(kept) != len(promises) {
+	if kept := keptLine.FindAllString(output, -1); code != 0 || len(kept) != len(promises) {
 		t.Errorf("exit code %d:\n%s", code, output)
 	}
 }
 
-// TestBrokenControllersAreFound has a broken controller for each promise, which is the first word of its patch, fail that promise. To
-// build and try one takes a while: CI does it with one for each promise, and CONFORMANCE=all with all of them.
+// patches returns the broken controllers: each is a patch of chapter 6, whose first word is the promise that it breaks.
+func patches(t *testing.T) (files []string) {
+	t.Helper()
+	files, err := filepath.Glob("broken/*.patch")
+	if err != nil || len(files) < 6 {
+		t.Fatalf("%d patches: %v", len(files), err)
+	}
+	return files
+}
+
+func promiseOf(t *testing.T, patch string) string {
+	promise, _, _ := strings.Cut(read(t, patch), ":")
+	return promise
+}
+
+func TestBrokenControllersApplyAndBreakEachPromise(t *testing.T) {
+	broken := map[string]bool{}
+	for _, patch := range patches(t) {
+		overlay(t, testcluster.Root(t), t.TempDir(), patch)
+		broken[promiseOf(t, patch)] = true
+	}
+	for _, p := range promises {
+		if !broken[p.name] {
+			t.Errorf("no broken controller fails the promise %s", p.name)
+		}
+	}
+}
+
+// TestBrokenControllersAreFound has a broken controller for each promise fail that promise: the first of each, and all of them with
+// CONFORMANCE=all.
 func TestBrokenControllersAreFound(t *testing.T) {
+	testkit.All(t, "compiles and tries broken controllers")
 	t.Parallel()
 	testcluster.Config(t)
-	patches, err := filepath.Glob("broken/*.patch")
-	if err != nil || len(patches) < 6 {
-		t.Fatalf("%d patches: %v", len(patches), err)
-	}
 	tried := map[string]bool{}
-	for _, patch := range patches {
-		promise, _, _ := strings.Cut(read(t, patch), ":")
-		again := tried[promise]
+	for _, patch := range patches(t) {
+		promise := promiseOf(t, patch)
+		if tried[promise] && os.Getenv("CONFORMANCE") != "all" {
+			continue
+		}
 		tried[promise] = true
 		t.Run(strings.TrimSuffix(filepath.Base(patch), ".patch"), func(t *testing.T) {
 			t.Parallel()
-			if os.Getenv("CONFORMANCE") != "all" && (again || os.Getenv("CI") == "") {
-				overlay(t, testcluster.Root(t), t.TempDir(), patch)
-				t.Skip("the patch applies: CONFORMANCE=all tries it")
-			}
 			sample := "0" // by chance, the one case could be left out that shows it
 			switch promise {
 			case "drift":
@@ -180,11 +211,6 @@ func TestBrokenControllersAreFound(t *testing.T) {
 				t.Errorf("exit code %d, want 1 and a difference:\n%s", code, output)
 			}
 		})
-	}
-	for _, p := range promises {
-		if !tried[p.name] {
-			t.Errorf("no broken controller fails the promise %s", p.name)
-		}
 	}
 }
 

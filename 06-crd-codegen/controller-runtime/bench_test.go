@@ -116,7 +116,7 @@ func newBench(b *testing.B) *sideBench {
 	build := func(program string) string {
 		file := filepath.Join(b.TempDir(), filepath.Base(program))
 		cmd := exec.Command("go", "build", "-C", testcluster.Root(b), "-o", file, program)
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath -buildvcs=false -gcflags=all=-dwarf=false -ldflags=-w")
+		cmd.Env = append(os.Environ(), "GOFLAGS=-buildvcs=false -ldflags=-w")
 		if output, err := cmd.CombinedOutput(); err != nil {
 			b.Fatalf("%v: %s", err, output)
 		}

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -39,7 +41,7 @@ var packages = []string{
 
 // notInlined are the packages that are compiled without inlining, which takes a third of the time off them. They are large,
 // and their code is on the way of few requests. What each request passes through (apiserver, apimachinery, etcd) keeps it,
-// and so does client-go, which the chapters' programs share.
+// and so does what the workbook's own module uses, too.
 var notInlined = []string{
 	"k8s.io/kubernetes/...",
 	"k8s.io/apiextensions-apiserver/...",
@@ -55,21 +57,38 @@ const buildGB = 8
 func (p programs) module() string { return filepath.Join(p.root, "scripts", "localcluster") }
 
 // version returns the version of Kubernetes, such as v1.37.1.
-func (p programs) version() string {
-	data, err := os.ReadFile(filepath.Join(p.module(), "go.mod"))
+func (p programs) version() string { return requires(p.module())["k8s.io/kubernetes"] }
+
+// requires returns the version of each module that a folder's go.mod names.
+func requires(folder string) map[string]string {
+	versions := map[string]string{}
+	data, err := os.ReadFile(filepath.Join(folder, "go.mod"))
 	if err != nil {
-		return ""
+		return versions
 	}
 	mod, err := modfile.ParseLax("go.mod", data, nil)
 	if err != nil {
-		return ""
+		return versions
 	}
 	for _, require := range mod.Require {
-		if require.Mod.Path == "k8s.io/kubernetes" {
-			return require.Mod.Version
+		versions[require.Mod.Path] = require.Mod.Version
+	}
+	return versions
+}
+
+// gcflags returns the compiler's flags. What the workbook's own module uses, too, is compiled as go compiles it by itself: a reader's
+// go test then finds it compiled. In the modules that only these programs use, nobody needs debug information.
+func (p programs) gcflags() (flags []string) {
+	shared := requires(p.root)
+	for _, module := range slices.Sorted(maps.Keys(requires(p.module()))) {
+		if shared[module] == "" {
+			flags = append(flags, "-gcflags="+module+"/...=-dwarf=false")
 		}
 	}
-	return ""
+	for _, pattern := range notInlined { // the last flag that fits a package is in force
+		flags = append(flags, "-gcflags="+pattern+"=-dwarf=false -l")
+	}
+	return append(flags, "-gcflags=k8s.io/apiextensions-apiserver/pkg/apis/...=") // the types of CRDs: the tests have them, too
 }
 
 // folder returns the folder of the built programs: another one for each content of go.mod.
@@ -162,14 +181,8 @@ func (p programs) goBuild(ctx context.Context, missing []string) error {
 			"-X %[1]s.gitMajor=%[3]s -X %[1]s.gitMinor=%[4]s -X %[1]s.gitTreeState=clean",
 			pkg, p.version(), parts[0], parts[1])
 	}
-	// The flags that decide what is compiled, -trimpath and -gcflags, come in GOFLAGS from scripts/cluster.sh, which
-	// builds this program and the chapters' with the same: so what they share is compiled once.
-	arguments := []string{"build", "-v", "-ldflags", ldflags, "-o", partial + "/"}
-	for _, pattern := range notInlined {
-		arguments = append(arguments, "-gcflags="+pattern+"=-dwarf=false -l")
-	}
-	arguments = append(arguments, missing...)
-	cmd := exec.CommandContext(ctx, "go", arguments...)
+	arguments := append([]string{"build", "-v", "-ldflags", ldflags, "-o", partial + "/"}, p.gcflags()...)
+	cmd := exec.CommandContext(ctx, "go", append(arguments, missing...)...)
 	cmd.Dir = p.module()
 	cmd.Env = append(os.Environ(), "GOWORK=off", "GOGC="+gogc())
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }

@@ -369,7 +369,7 @@ func (c *cluster) remove(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := errors.Join(c.stopMoved(), c.local().stop()); err != nil {
+	if err := errors.Join(c.local().count(), c.stopMoved(), c.local().stop()); err != nil {
 		return err
 	}
 	for _, name := range ours {

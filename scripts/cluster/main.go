@@ -61,7 +61,7 @@ func main() {
 	}
 }
 
-const usage = `usage: cluster up | down | status | apiserver stop|start | samples [--if-missing] [--pods COUNT] [N] | audit | programs`
+const usage = `usage: cluster up | down | status | apiserver stop|start | samples [--if-missing] [--pods COUNT] [N] | audit | cpu | programs`
 
 func run(ctx context.Context, arguments []string) error {
 	if len(arguments) == 0 {
@@ -90,6 +90,9 @@ func run(ctx context.Context, arguments []string) error {
 		return c.samples(ctx, rest)
 	case "audit":
 		return c.audit(ctx)
+	case "cpu":
+		fmt.Printf("%.0f\n", c.local().cpu())
+		return nil
 	case "programs":
 		// For those who must know whether a local cluster can start at once.
 		p := programs{cache: c.cache, root: c.root}

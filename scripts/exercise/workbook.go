@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/term"
@@ -31,9 +30,6 @@ type workbook struct {
 	width    int // columns
 	// toBegin is the time in which a grader must begin, on a busy machine, too. From then on it limits the answer itself.
 	toBegin time.Duration
-
-	compiler sync.Once // for race: whether there is a C compiler
-	race     bool
 }
 
 // task is an exercise or a prediction: the other one is nil.

@@ -1,6 +1,6 @@
-// Command test runs go test. It shows how far the tests are, and prints at the end one line for each chapter, or what has
-// failed: each test with its own output, and the command that runs it alone. scripts/test.sh builds it and runs it in the
-// workbook's root.
+// Command test runs go test, once or several times. It shows how far the tests are, and prints at the end one line for each chapter,
+// or what has failed: each test with its own output, and the command that runs it alone. Then it says what the run has cost.
+// scripts/test.sh builds it and runs it in the workbook's root.
 package main
 
 import (
@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,8 +23,8 @@ import (
 	"gotest.tools/gotestsum/testjson"
 )
 
-const usage = "usage: test PACKAGES FILE ARGUMENT...: the number of packages, 0 if it is not known; a file with the seconds " +
-	"that the last run took; and the arguments of go test"
+const usage = "usage: test PACKAGES FOLDER ARGUMENT... [-- ARGUMENT...]...: the number of packages, 0 if these are not all; a folder " +
+	"for what is kept of a run; and the arguments of each go test"
 
 func main() {
 	if len(os.Args) < 4 {
@@ -45,58 +46,104 @@ func main() {
 	}
 }
 
-// run runs go test with these arguments. It returns an error if a test fails, or go test itself.
-func run(ctx context.Context, out io.Writer, shown *os.File, packages int, lastFile string, arguments []string) error {
+// run runs go test with the arguments before each "--" and after the last. It returns an error if a test fails, or go test itself.
+func run(ctx context.Context, out io.Writer, shown *os.File, packages int, folder string, arguments []string) error {
 	start := time.Now()
-	tests := exec.CommandContext(ctx, "go", append([]string{"test", "-json"}, arguments...)...)
-	tests.Cancel = func() error { return tests.Process.Signal(os.Interrupt) }
-	stdout, err := tests.StdoutPipe()
+	all, again := isAll(), again(arguments)
+	name := strings.ReplaceAll(strings.TrimPrefix(again, "make "), " ", "-")
+	seconds := filepath.Join(folder, name+"-seconds")
+	clusters, err := newClusters(ctx, filepath.Join(folder, name+"-clusters"))
 	if err != nil {
 		return err
 	}
-	stderr, err := tests.StderrPipe()
+	// `go tool gotestsum tool slowest` reads this file, for example.
+	events, err := os.Create(filepath.Join(folder, name+".json"))
 	if err != nil {
 		return err
 	}
-	if err := tests.Start(); err != nil {
-		return err
-	}
-	p := newProgress(shown, packages, lastRun(lastFile))
+	defer events.Close()
+	p := newProgress(shown, packages, lastRun(seconds))
 	showing, end := context.WithCancel(ctx)
 	var group sync.WaitGroup
 	group.Go(func() { p.show(showing) })
-	execution, scanErr := testjson.ScanTestOutput(testjson.ScanConfig{
-		Stdout: stdout, Stderr: stderr, Handler: p, IgnoreNonJSONOutputLines: true,
-	})
-	if scanErr != nil {
-		_, _ = io.Copy(io.Discard, stdout) // or go test would wait for a reader
-	}
-	testErr := tests.Wait()
+	execution, err := goTests(ctx, p, events, arguments)
 	end()
 	group.Wait()
+	if execution == nil {
+		return errors.Join(err, ctx.Err())
+	}
 
 	taken := time.Since(start)
-	again := "make test"
-	if os.Getenv("CLUSTER") == "kind" {
-		again = "make test-kind"
-	}
-	if slices.Contains(arguments, "-race") {
-		again = "RACE=1 " + again
-	}
 	report(out, again, execution, taken)
+	fmt.Fprintln(out, clusters.costs(ctx))
 	switch {
-	case scanErr != nil:
-		return fmt.Errorf("reading the output of go test: %w", scanErr)
 	case ctx.Err() != nil:
 		return errors.New("interrupted: not all tests have run")
-	case testErr != nil:
-		return fmt.Errorf("go test: %w", testErr)
+	case err != nil:
+		return err
 	}
 	if packages > 0 {
 		// Without it the next run has no estimate, which is all that it is for.
-		_ = os.WriteFile(lastFile, []byte(strconv.Itoa(int(taken.Seconds()))), 0o600)
+		_ = os.WriteFile(seconds, []byte(strconv.Itoa(int(taken.Seconds()))), 0o600)
 	}
-	return nil
+	return ring(ctx, out, folder, execution, all, packages > 0)
+}
+
+// isAll says whether make test-all runs this.
+func isAll() bool { return os.Getenv("WORKBOOK_TESTS") == "all" }
+
+// again returns the command that runs such tests.
+func again(arguments []string) string {
+	command := "make test"
+	switch {
+	case os.Getenv("CLUSTER") == "kind":
+		command = "make test-kind"
+	case isAll():
+		command = "make test-all"
+	}
+	if slices.Contains(arguments, "-race") {
+		command = "RACE=1 " + command
+	}
+	return command
+}
+
+// goTests runs go test with each part of the arguments, and returns what has come of all together.
+func goTests(ctx context.Context, p *progress, events io.Writer, arguments []string) (*testjson.Execution, error) {
+	var execution *testjson.Execution
+	var failed error
+	for len(arguments) > 0 && ctx.Err() == nil {
+		part := arguments
+		if i := slices.Index(arguments, "--"); i >= 0 {
+			part, arguments = arguments[:i], arguments[i+1:]
+		} else {
+			arguments = nil
+		}
+		tests := exec.CommandContext(ctx, "go", append([]string{"test", "-json"}, part...)...)
+		tests.Cancel = func() error { return tests.Process.Signal(os.Interrupt) }
+		stdout, err := tests.StdoutPipe()
+		if err != nil {
+			return nil, err
+		}
+		stderr, err := tests.StderrPipe()
+		if err != nil {
+			return nil, err
+		}
+		if err := tests.Start(); err != nil {
+			return nil, err
+		}
+		read := io.TeeReader(stdout, events)
+		execution, err = testjson.ScanTestOutput(testjson.ScanConfig{
+			Stdout: read, Stderr: stderr, Handler: p, IgnoreNonJSONOutputLines: true, Execution: execution,
+		})
+		if err != nil {
+			_, _ = io.Copy(io.Discard, stdout) // or go test would wait for a reader
+			failed = errors.Join(failed, fmt.Errorf("reading the output of go test: %w", err))
+		}
+		if err := tests.Wait(); err != nil {
+			failed = errors.Join(failed, fmt.Errorf("go test: %w", err))
+		}
+	}
+	return execution, failed
 }
 
 // lastRun returns how long the last green run took, or 0 if there was none.

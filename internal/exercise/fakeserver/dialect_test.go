@@ -27,12 +27,9 @@ const recording = "testdata/dialect.txt"
 // TestDialect sends the same requests to this server and to a real one. The real one's answers are kept in a file, so
 // that the comparison needs no cluster:
 //
-//	go test ./internal/exercise/fakeserver -run TestDialect -update
+//	WORKBOOK_TESTS=all go test ./internal/exercise/fakeserver -run TestDialect -update
 func TestDialect(t *testing.T) {
 	t.Run("real", func(t *testing.T) {
-		if testing.Short() && !*update {
-			t.Skip("starts a cluster")
-		}
 		cluster := testcluster.Start(t)
 		got := converse(t, cluster.Config(), func() {
 			cluster.StopAPIServer(t) // it has a memory of its own

@@ -31,6 +31,8 @@ type Browser struct{ ctx context.Context }
 // Start starts a browser, which ends with the test.
 func Start(t testing.TB) *Browser {
 	t.Helper()
+	testkit.All(t, "starts a browser")
+	testkit.All(t, "starts a browser")
 	path := find()
 	if path == "" {
 		if os.Getenv("CI") != "" {

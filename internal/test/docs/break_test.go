@@ -12,14 +12,13 @@ import (
 	"testing"
 
 	"example.com/client-go-workbook/internal/test/testcluster"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 // A README shows what a mistake does: "```diff" is a change of one of the chapter's files. The "```text" below it is a
 // command, behind "$ ", and some of what it then prints; "..." stands for lines that are left out.
 func TestMistakesDoWhatREADMEsShow(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs a README: not with -short")
-	}
+	testkit.All(t, "compiles a changed chapter for each mistake")
 	testcluster.Config(t) // some of the commands need a cluster
 	root := testcluster.Root(t)
 	shown := 0
@@ -91,9 +90,7 @@ func checkMistake(root, copies string, change, shown block) error {
 	}
 	shell := exec.Command("bash", "-c", command)
 	shell.Dir = root
-	// Compiled as the chapters' programs are, so that client-go is compiled once.
-	shell.Env = append(os.Environ(), "CGO_ENABLED=0",
-		"GOFLAGS=-trimpath -buildvcs=false -gcflags=all=-dwarf=false -ldflags=-w -overlay="+overlay, "REQUIRE_CLUSTER=1")
+	shell.Env = append(os.Environ(), "GOFLAGS=-buildvcs=false -ldflags=-w -overlay="+overlay, "REQUIRE_CLUSTER=1")
 	output, err := shell.CombinedOutput()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) { // to exit with a failure is what a test does that finds the mistake

@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"k8s.io/client-go/rest"
+
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 // Cluster is a private local cluster, which its test may break.
@@ -25,16 +27,18 @@ type Cluster struct {
 	kubeconfig string
 }
 
-// Start makes a private local cluster, which takes some seconds, and removes it when the test ends.
+// Start makes a private local cluster, which takes some seconds, and removes it when the test ends. Only make test-all runs a test
+// that does. Start waits until no other test has one.
 // It skips a test, and fails a benchmark, if the local cluster's programs are not built, since building them takes minutes.
-// make test builds them.
 // It also skips under make test-kind, where such a test would see nothing of kind.
 func Start(t testing.TB) *Cluster {
 	t.Helper()
+	testkit.All(t, "starts a cluster of its own")
 	if os.Getenv("CLUSTER") == "kind" {
-		t.Skip("has a local cluster of its own: make test runs it")
+		t.Skip("has a local cluster of its own: make test-all runs it")
 	}
 	c := &Cluster{t: t, root: Root(t), dir: t.TempDir()}
+	Alone(t)
 	c.kubeconfig = filepath.Join(c.dir, "kubeconfig")
 	if err := c.command(`scripts/cluster.sh programs`).Run(); err != nil {
 		unavailable(t, errors.New("no local cluster: `CLUSTER=local make cluster` builds its programs"))

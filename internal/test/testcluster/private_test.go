@@ -11,9 +11,6 @@ import (
 )
 
 func TestPrivateCluster(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a cluster of its own")
-	}
 	cluster := Start(t)
 	configMaps := kubernetes.NewForConfigOrDie(cluster.Config()).CoreV1().ConfigMaps("default")
 	create := func(name string) string {

@@ -1,7 +1,7 @@
 // Package testcluster gives tests a real API server.
 //
 // [Config], [Kubeconfig] and [Namespace] are for tests that share the workbook's cluster, the one that
-// `make cluster` starts. [Start] makes a private cluster, for tests that stop its API server or compact its etcd.
+// `make cluster` starts. [Start] makes a private cluster, for tests that stop its API server or compact its etcd: one at a time.
 //
 // Where there is no cluster, such tests are skipped; with REQUIRE_CLUSTER in the environment they fail instead. A benchmark
 // always fails: who asks for one wants figures, and a skip would print PASS and none.

@@ -1,7 +1,5 @@
-// Package transcript runs the console blocks of a README and compares what they print with what the README shows,
-// so that the text can't drift from the code. [Test] is the way in, one test a README:
-//
-//	func TestReadme(t *testing.T) { transcript.Test(t, "README.md") }
+// Package transcript runs the console blocks of READMEs and compares what they print with what the READMEs show,
+// so that the text can't drift from the code. [Start] and [Cluster.Test] are the way in, one test a README.
 //
 // In a block "```console", lines that begin with "$ " are commands, which a trailing \ continues; the lines below one
 // are all that it prints, to stdout and stderr. The commands of a block share one bash, in the repository's root.
@@ -31,6 +29,7 @@ import (
 	"time"
 
 	"example.com/client-go-workbook/internal/test/testcluster"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 var update = flag.Bool("update", false, "rewrite the README's console output with what is printed now")
@@ -38,29 +37,40 @@ var update = flag.Bool("update", false, "rewrite the README's console output wit
 // nested is set for the commands, so that a README may show how to run the tests that it is part of.
 const nested = "README_TRANSCRIPT"
 
-// Test runs the README's console blocks, on a local cluster made for this test alone: so it shows what a reader sees
-// on a new one, whatever the reader has on theirs. With CLUSTER=kind the blocks run on the workbook's kind cluster, one
-// README after the other, without the sections that stop the API server. Without the workbook's cluster, or with -short, it skips.
-//
-// On kind, a README cleans up behind itself, but not if it fails halfway. What it may leave, undo takes away: shell
-// commands, which run first and last, and may fail.
-func Test(t *testing.T, readme string, undo ...string) {
+// Cluster is what READMEs run on, one after the other.
+type Cluster struct {
+	Env    []string // of the commands, for what leads to it
+	onKind bool
+}
+
+// Start makes a local cluster for READMEs: so they show what a reader sees on a new one, whatever the reader has on theirs. With
+// CLUSTER=kind it is the workbook's kind cluster. It skips without the workbook's cluster, and unless make test-all runs it, or -update.
+func Start(t *testing.T) *Cluster {
 	t.Helper()
 	if os.Getenv(nested) != "" {
 		t.Skip("this is the README's own command")
 	}
-	if testing.Short() {
-		t.Skip("runs a README: not with -short")
+	if *update {
+		t.Setenv("WORKBOOK_TESTS", "all")
 	}
+	testkit.All(t, "runs READMEs")
 	testcluster.Config(t)
-	onKind := os.Getenv("CLUSTER") == "kind"
-	var env []string
-	if onKind {
+	if os.Getenv("CLUSTER") == "kind" {
 		testcluster.LockSamples(t)
-	} else {
-		env = []string{"CLUSTER_DIR=" + testcluster.Start(t).Folder(), "CLUSTER=local"}
+		return &Cluster{onKind: true}
 	}
-	text, err := os.ReadFile(readme)
+	return &Cluster{Env: []string{"CLUSTER_DIR=" + testcluster.Start(t).Folder(), "CLUSTER=local"}}
+}
+
+// Test runs the console blocks of a folder's README.md. On kind, it leaves out the sections that stop the API server.
+//
+// A README cleans up behind itself, but not if it fails halfway. What it may leave, undo takes away: shell commands, which run first
+// and last, and may fail.
+func (c *Cluster) Test(t *testing.T, folder string, undo ...string) {
+	t.Helper()
+	env, root := c.Env, testcluster.Root(t)
+	readme := filepath.Join(folder, "README.md")
+	text, err := os.ReadFile(filepath.Join(root, readme))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,16 +78,11 @@ func Test(t *testing.T, readme string, undo ...string) {
 	if err != nil {
 		t.Fatalf("%s:%v", readme, err)
 	}
-	folder, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-
 	p := &player{
 		readme:    readme,
-		root:      testcluster.Root(t),
+		root:      root,
 		env:       env,
-		hint:      fmt.Sprintf("`go test ./%s -run %s -update` rewrites the README's output", filepath.Base(folder), t.Name()),
+		hint:      fmt.Sprintf("`go test ./internal/test/readmes -run %s$ -update` rewrites the README's output", t.Name()),
 		update:    *update,
 		limits:    limits{start: 10 * time.Minute, output: time.Minute, end: time.Minute, quiet: 2 * time.Second},
 		terminals: map[string]*terminal{},
@@ -93,7 +98,7 @@ func Test(t *testing.T, readme string, undo ...string) {
 	clean()
 	t.Cleanup(clean)
 	// The first run of a chapter on a new cluster also says which samples it has created. The README leaves that out.
-	number, _, _ := strings.Cut(filepath.Base(folder), "-")
+	number, _, _ := strings.Cut(folder, "-")
 	samples := exec.Command("scripts/apply-samples.sh", "--if-missing", number)
 	samples.Dir, samples.Env = p.root, append(os.Environ(), env...)
 	if output, err := samples.CombinedOutput(); err != nil {
@@ -105,7 +110,7 @@ func Test(t *testing.T, readme string, undo ...string) {
 			continue
 		}
 		t.Run(s.title, func(t *testing.T) {
-			if onKind && s.stopsAPIServer() {
+			if c.onKind && s.stopsAPIServer() {
 				t.Skip("stops the API server, which is a process of its own on the local cluster only")
 			}
 			if err := p.play(s); err != nil {
@@ -114,7 +119,7 @@ func Test(t *testing.T, readme string, undo ...string) {
 		})
 	}
 	if len(p.edits) > 0 {
-		if err := os.WriteFile(readme, []byte(rewrite(string(text), p.edits)), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(root, readme), []byte(rewrite(string(text), p.edits)), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

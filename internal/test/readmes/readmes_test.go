@@ -1,0 +1,62 @@
+// Package readmes runs the commands of all READMEs, and compares what they print with what the READMEs show.
+package readmes
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"example.com/client-go-workbook/internal/test/testcluster"
+	"example.com/client-go-workbook/internal/test/testkit"
+	"example.com/client-go-workbook/internal/test/transcript"
+)
+
+// pages are the READMEs, in a reader's order, and the commands that take away what one leaves on the cluster, also if it has failed
+// halfway.
+var pages = []struct {
+	folder string
+	undo   []string
+}{
+	{"01-listwatch", []string{"scripts/kubectl delete pod web -n nginx --ignore-not-found", "scripts/apply-samples.sh 1"}},
+	{"02-informer", []string{
+		"scripts/kubectl delete deployment/nginx-deployment pod/web -n nginx --ignore-not-found",
+		"scripts/kubectl delete clusterrole/visitor clusterrolebinding/visitor --ignore-not-found",
+		"scripts/kubectl config delete-context visitor; scripts/kubectl config delete-user visitor",
+	}},
+	{"03-lister", []string{"scripts/kubectl scale deployment/crowd -n shop --replicas=0"}},
+	{"04-workqueue", nil},
+	{"05-controller", []string{
+		"scripts/kubectl delete -f 05-controller/rbac.yaml --ignore-not-found",
+		"scripts/kubectl delete deployment/billing-db -n databases --ignore-not-found",
+		"scripts/kubectl delete configmap/orders -n databases --ignore-not-found; scripts/apply-samples.sh 5",
+	}},
+	{"06-crd-codegen", []string{
+		`for name in $(scripts/kubectl get dbm -n default -o name); do
+			scripts/kubectl patch "$name" -n default --type=merge -p '{"metadata":{"finalizers":null}}'
+			scripts/kubectl delete "$name" -n default
+		done`,
+		"scripts/kubectl delete deployment/mysql service/mysql secret/mysql-root -n default --ignore-not-found",
+	}},
+	{"06-crd-codegen/controller-runtime", nil},
+}
+
+// TestReadme runs one README after the other on one cluster, which is new: a local one of this test's own, or the tests' kind cluster.
+func TestReadme(t *testing.T) {
+	cluster := transcript.Start(t)
+	for _, page := range pages {
+		t.Run(page.folder, func(t *testing.T) { cluster.Test(t, page.folder, page.undo...) })
+	}
+}
+
+// TestKindReadmeOfDeploy has a cluster of its own: what is deployed acts on all DatabaseManagers of a cluster.
+func TestKindReadmeOfDeploy(t *testing.T) {
+	testcluster.RequireKind(t)
+	root := testcluster.Root(t)
+	t.Setenv("CLUSTER_DIR", filepath.Join(t.TempDir(), "cluster"))
+	t.Cleanup(func() { _ = exec.Command(filepath.Join(root, "scripts/cluster-down.sh")).Run() })
+	up := exec.Command("bash", "-c", "scripts/cluster-up.sh && . scripts/lib.sh && load_pod_images")
+	up.Dir = root
+	testkit.Must(up.Output())(t)
+	(&transcript.Cluster{Env: []string{"CLUSTER_DIR=" + os.Getenv("CLUSTER_DIR")}}).Test(t, "06-crd-codegen/deploy")
+}

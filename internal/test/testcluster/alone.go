@@ -1,0 +1,22 @@
+package testcluster
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/gofrs/flock"
+)
+
+// Alone waits until no other test has a cluster of its own, and lets them wait until this test ends. So at most two API servers run
+// at a time: one for the tests that share a cluster, and one for all others. Nine at once made a machine of two cores so slow that
+// tests failed.
+func Alone(t testing.TB) {
+	t.Helper()
+	// Not in $TMPDIR, which differs between processes. The lock goes with the process, too.
+	file := flock.New(fmt.Sprintf("/tmp/client-go-workbook-cluster-%d", os.Getuid()))
+	if err := file.Lock(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { file.Close() })
+}
