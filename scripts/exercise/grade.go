@@ -104,17 +104,29 @@ func (w *workbook) compile(ctx context.Context, e exercise, program string) (pri
 	race, env := []string(nil), environment()
 	if os.Getenv("RACE") != "" { // only where it is asked for: go compiles all of client-go once more for it
 		race, env = []string{"-race"}, append(env, "CGO_ENABLED=1") // the detector is C code
+		if err := w.hasCompiler(ctx); err != nil {
+			return "RACE is set, and there is no C compiler for the race detector: install one (make doctor says how), or unset RACE.", err
+		}
 	}
 	var said bytes.Buffer
 	arguments := append([]string{"test", "-c", "-o", program, "-vet=off", "-ldflags=-w -s"}, race...)
 	cmd := command(ctx, syscall.SIGKILL, "go", append(arguments, "./"+filepath.ToSlash(e.Folder))...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = w.root, env, &said, &said
 	err = runGroup(cmd)
-	printed = said.String()
-	if err != nil && race != nil && (strings.Contains(printed, "# runtime/cgo") || strings.HasPrefix(printed, "go: -race")) {
-		return "RACE is set, and there is no C compiler for the race detector: install one (make doctor says how), or unset RACE.", err
+	return said.String(), err
+}
+
+// hasCompiler returns an error if go would not find its C compiler.
+func (w *workbook) hasCompiler(ctx context.Context) error {
+	cmd := command(ctx, syscall.SIGKILL, "go", "env", "CC")
+	var said bytes.Buffer
+	cmd.Dir, cmd.Env, cmd.Stdout = w.root, environment(), &said
+	if err := runGroup(cmd); err != nil {
+		return err
 	}
-	return printed, err
+	name, _, _ := strings.Cut(strings.TrimSpace(said.String()), " ") // arguments may follow
+	_, err := exec.LookPath(name)
+	return err
 }
 
 // runGrader runs the program that grades an answer, in the exercise's folder as go test does.
