@@ -12,15 +12,20 @@ folder=$folder${1#"$number"}
 number=$((10#$number))
 shift
 
-"$scripts/cluster.sh" up && "$scripts/cluster.sh" samples --if-missing "$number" || exit 1
-umask 077 # as for all that is in the cluster's folder
-# After the cluster's programs, of which it shares the most part.
 program=$state/bin/${folder##*/}
-GOFLAGS=$build_flags go build -C "$root" -o "$program" "./$folder" 2>"$program.log" &
-build=$!
-# A program that is new, or was changed, takes a while. Say what for.
-if [ -t 2 ] && [ ! -x "$program" ]; then
-	say "Compiling $folder. If client-go was not compiled before, that takes minutes."
+compile() {
+	(
+		umask 077 # as for all that is in the cluster's folder
+		GOFLAGS=$build_flags exec go build -C "$root" -o "$program" "./$folder" 2>"$program.log"
+	) &
+	build=$!
+}
+build=''
+[ ! -x "$program" ] || compile # meanwhile; for the first time after the cluster's programs, of which it shares the most part
+"$scripts/cluster.sh" up && "$scripts/cluster.sh" samples --if-missing "$number" || exit 1
+if [ -z "$build" ]; then
+	[ ! -t 2 ] || say "Compiling $folder. If client-go was not compiled before, that takes minutes."
+	compile
 elif [ -t 2 ]; then
 	for _ in {1..20}; do
 		kill -0 $build 2>/dev/null || break
@@ -32,4 +37,5 @@ if ! wait $build; then
 	cat "$program.log" >&2
 	fail "$folder does not compile: see above."
 fi
+umask 077
 exec "$program" --kubeconfig="$kubeconfig" "$@"
