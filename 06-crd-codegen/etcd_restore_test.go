@@ -16,11 +16,9 @@ import (
 	"example.com/client-go-workbook/internal/test/testkit"
 )
 
-// TestEtcdRestoredFromASnapshot puts back etcd's data of a while ago under two running controllers. One has something to
+// etcdRestored puts back etcd's data of a while ago under two running controllers. One has something to
 // sync: it ends with a line that names the cause. The other one has nothing: its /healthz fails.
-func TestEtcdRestoredFromASnapshot(t *testing.T) {
-	t.Parallel()
-	cluster := testcluster.Start(t)
+func etcdRestored(t *testing.T, cluster *testcluster.Cluster) {
 	e := newEnvOn(t, cluster.Config())
 	idle := envIn(t, e.admin, testcluster.Namespace(t, e.admin))
 	e.create("example", func(s *dbv1alpha1.DatabaseManagerSpec) { s.Version = "8.4.0" })

@@ -150,11 +150,17 @@ func TestUnknownNamespaceEndsWithOneLine(t *testing.T) {
 	}
 }
 
-// TestCRDIsMissingInstalledDeletedAndInstalledAgain has a cluster of its own. A CRD is only gone when its last object is, so
-// this also waits until the running controller has removed its finalizer.
-func TestCRDIsMissingInstalledDeletedAndInstalledAgain(t *testing.T) {
+// TestOnAClusterOfItsOwn has what concerns all objects of a cluster: the CRD, and etcd's data.
+func TestOnAClusterOfItsOwn(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.Start(t)
+	t.Run("the CRD is missing, installed, deleted and installed again", func(t *testing.T) { crdComesAndGoes(t, cluster) })
+	t.Run("a newer version and back", func(t *testing.T) { newerVersionAndBack(t, cluster) })
+	t.Run("etcd is restored from a snapshot", func(t *testing.T) { etcdRestored(t, cluster) }) // the last: informers hang after that
+}
+
+// crdComesAndGoes: a CRD is only gone when its last object is, so this also waits until the running controller has removed its finalizer.
+func crdComesAndGoes(t *testing.T, cluster *testcluster.Cluster) {
 	code, line := runProgram(t, "--kubeconfig="+cluster.Kubeconfig())
 	if code != 2 || !strings.Contains(line, "install the CRD with `scripts/kubectl apply -f 06-crd-codegen/crd`") {
 		t.Errorf("without the CRD: exit code %d, %q", code, line)

@@ -95,12 +95,10 @@ func appliedTo(deployment *appsv1.Deployment) string {
 	return all
 }
 
-// TestNewerVersionAndBack gives the CRD one more field while objects exist and this version's controller runs. Then a newer
-// controller takes over, which uses the field, and this one again. The cluster is private: others' tests use the CRD, too.
-func TestNewerVersionAndBack(t *testing.T) {
-	t.Parallel()
+// newerVersionAndBack gives the CRD one more field while objects exist and this version's controller runs. Then a newer
+// controller takes over, which uses the field, and this one again.
+func newerVersionAndBack(t *testing.T, cluster *testcluster.Cluster) {
 	newer := newerProgram(t)
-	cluster := testcluster.Start(t)
 	e := newEnvOn(t, cluster.Config())
 	_, stop := e.run(e.config)
 	for _, name := range []string{"unchanged", "changed"} {

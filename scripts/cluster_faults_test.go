@@ -2,7 +2,6 @@ package scripts_test
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"net"
 	"os"
@@ -12,7 +11,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"example.com/client-go-workbook/internal/test/testkit"
 	"example.com/client-go-workbook/scripts/cluster/ports"
@@ -297,39 +295,23 @@ func TestAReadOnlyCacheATakenPortAndALink(t *testing.T) {
 	refused(t, run(t, refusing.env, "./cluster-up.sh"), "set XDG_CACHE_HOME")
 }
 
-var starts = flag.Int("starts", 1, "how many clusters TestStartsUnderLoad starts, one after the other")
-
 // oneCore keeps a core busy, and ends by itself after some minutes: a test that is killed leaves nothing behind for long.
-const oneCore = "{ i=0; while [ $i -lt 100000000 ]; do i=$((i+1)); done; } & "
+const oneCore = "i=0; while [ $i -lt 100000000 ]; do i=$((i+1)); done"
 
-// TestStartsUnderLoad starts clusters beside processes that each want a core: with -starts beside eight. A start that is
-// killed in the middle comes before each: the next goes on from there.
-func TestStartsUnderLoad(t *testing.T) {
-	t.Parallel()
-	c := newCluster(t)
-	cores := 8
-	if *starts == 1 { // the other tests run beside it, and should not wait for it
-		cores = 1
+// startsUnderLoad starts the cluster beside a process that wants a core, after a start that is killed in the middle.
+func startsUnderLoad(t *testing.T, c *cluster) {
+	c.killedUp(t)
+	busy := exec.Command("sh", "-c", oneCore)
+	if err := busy.Start(); err != nil {
+		t.Fatal(err)
 	}
-	for i := range *starts {
-		c.killedUp(t)
-		busy := exec.Command("sh", "-c", strings.Repeat(oneCore, cores)+"wait")
-		busy.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-		if err := busy.Start(); err != nil {
-			t.Fatal(err)
-		}
-		start := time.Now()
-		got := run(t, c.env, "./cluster-up.sh")
-		syscall.Kill(-busy.Process.Pid, syscall.SIGKILL)
-		busy.Wait()
-		if got.code != 0 {
-			t.Errorf("start %d of %d: %+v", i+1, *starts, got)
-		} else {
-			t.Logf("start %d of %d: up after %.1f s", i+1, *starts, time.Since(start).Seconds())
-			c.isWhole(t)
-		}
-		c.run(t, "./cluster-down.sh")
+	got := run(t, c.env, "./cluster-up.sh")
+	_ = busy.Process.Kill()
+	_ = busy.Wait()
+	if got.code != 0 {
+		t.Fatalf("%+v", got)
 	}
+	c.isWhole(t)
 }
 
 // killedUp kills cluster-up, and what it has started itself, as soon as etcd runs.

@@ -17,9 +17,15 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// TestLocalCluster uses one cluster for one test after the other.
+// TestLocalCluster uses one cluster for one test after the other. Each begins with cluster-up.
 func TestLocalCluster(t *testing.T) {
-	onOneCluster(t, []clusterTest{
+	t.Parallel()
+	c := newCluster(t)
+	t.Run("a start beside a busy core goes on from one that was killed", func(t *testing.T) { startsUnderLoad(t, c) })
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, *cluster)
+	}{
 		{"the samples get ready and come back", samples},
 		{"chapter 3's crowd has as many pods as asked for", crowd},
 		{"a sample that cannot run delays nothing", samplesThatCannotRun},
@@ -27,7 +33,21 @@ func TestLocalCluster(t *testing.T) {
 		{"a chapter stops at an interrupt", interrupted},
 		{"a stopped API server comes back with its data", stoppedAPIServer},
 		{"other users of the machine get no data and no keys", private},
-	})
+		{"cluster-up repairs what is broken and keeps the data", repairs},
+		{"cluster-up moves aside what etcd cannot read", movesAside},
+		{"cluster-up moves aside a write-ahead log that is cut", movesAsideACutLog},
+		{"cluster-up takes another port where its own is taken", takesAnotherPort},
+		{"cluster-up starts again what runs in another network, or stands still, and keeps the data", isInAnotherNetwork},
+		{"cluster-up repairs what a killed repair left, waits for a slow API server, and keeps the data", slowAPIServer},
+		{"another path of the folder is as good", otherPaths},
+		{"a copy does nothing to the original, and gets a cluster of its own", copied},
+		{"a folder that was moved keeps its objects, and down ends what runs from where it was", moved},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c.run(t, "./cluster-up.sh")
+			test.run(t, c)
+		})
+	}
 }
 
 func samples(t *testing.T, c *cluster) {

@@ -13,15 +13,8 @@ import (
 	"example.com/client-go-workbook/scripts/cluster/marker"
 )
 
-// TestACopiedOrMovedFolder has a checkout with its cluster copied, and moved. What would use the kubeconfig there says so,
-// until make cluster: the kubeconfig of a copy is good for the original.
-func TestACopiedOrMovedFolder(t *testing.T) {
-	onOneCluster(t, []clusterTest{
-		{"another path of the folder is as good", otherPaths},
-		{"a copy does nothing to the original, and gets a cluster of its own", copied},
-		{"a folder that was moved keeps its objects, and down ends what runs from where it was", moved},
-	})
-}
+// A checkout with its cluster is copied, and moved. What would use the kubeconfig there says so, until make cluster: the kubeconfig of a
+// copy is good for the original.
 
 // users are all that use a cluster's kubeconfig, or its processes.
 var users = [][]string{

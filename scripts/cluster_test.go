@@ -202,41 +202,6 @@ func (c *cluster) address(t *testing.T) string {
 	return server.Host
 }
 
-// TestLocalClusterIsRepaired breaks one cluster in one way after the other.
-func TestLocalClusterIsRepaired(t *testing.T) {
-	onOneCluster(t, []clusterTest{
-		{"cluster-up repairs what is broken and keeps the data", repairs},
-		{"cluster-up moves aside what etcd cannot read", movesAside},
-		{"cluster-up moves aside a write-ahead log that is cut", movesAsideACutLog},
-	})
-}
-
-// TestLocalClusterOnABusyMachine is about other programs, and about time.
-func TestLocalClusterOnABusyMachine(t *testing.T) {
-	onOneCluster(t, []clusterTest{
-		{"cluster-up takes another port where its own is taken", takesAnotherPort},
-		{"cluster-up starts again what runs in another network, or stands still, and keeps the data", isInAnotherNetwork},
-		{"cluster-up repairs what a killed repair left, waits for a slow API server, and keeps the data", slowAPIServer},
-	})
-}
-
-type clusterTest struct {
-	name string
-	run  func(*testing.T, *cluster)
-}
-
-func onOneCluster(t *testing.T, tests []clusterTest) {
-	t.Helper()
-	t.Parallel()
-	c := newCluster(t)
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			c.run(t, "./cluster-up.sh")
-			test.run(t, c)
-		})
-	}
-}
-
 func repairs(t *testing.T, c *cluster) {
 	c.mark(t)
 	c.addUser(t)

@@ -679,49 +679,6 @@ func TestExerciseWatchWithoutColor(t *testing.T) {
 	}
 }
 
-// TestPredictionsAreTrue runs the command of each prediction on a cluster. It must end by itself and print what it is to show.
-func TestPredictionsAreTrue(t *testing.T) {
-	testkit.All(t, "runs a program for each prediction")
-	t.Parallel()
-	chapters := testkit.Must(manifest.Load(".."))(t)
-	kind := os.Getenv("CLUSTER") == "kind"
-	if kind {
-		testcluster.LockSamples(t)
-	}
-	half := len(chapters) * 2 / 3 // the last two chapters take as long as the four before
-	for name, chapters := range map[string][]manifest.Chapter{"first": chapters[:half], "last": chapters[half:]} {
-		t.Run(name, func(t *testing.T) {
-			c := &cluster{env: []string{"CLUSTER_DIR=" + os.Getenv("CLUSTER_DIR")}}
-			if !kind {
-				t.Parallel()
-				c = newCluster(t)
-			}
-			c.run(t, "./cluster-up.sh")
-			for _, chapter := range chapters {
-				for _, p := range chapter.Predictions {
-					t.Run(p.ID, func(t *testing.T) {
-						if kind && p.NotOnKind != "" {
-							t.Skip(p.NotOnKind)
-						}
-						c.predicts(t, p)
-					})
-				}
-			}
-		})
-	}
-}
-
-func (c *cluster) predicts(t *testing.T, p manifest.Prediction) {
-	t.Helper()
-	// A reader's program is not ended by the detector, which scripts/test.sh switches on: 3.B changes the cache.
-	cmd := command(append(c.env, "KUBE_CACHE_MUTATION_DETECTOR=false"), "bash", "-c", p.Run)
-	cmd.Dir = ".."
-	output, err := cmd.CombinedOutput()
-	if err != nil || !strings.Contains(string(output), p.Prints) {
-		t.Errorf("%v, and %q is not in what it prints:\n%s", err, p.Prints, output)
-	}
-}
-
 func TestMutantsAreListed(t *testing.T) {
 	t.Parallel()
 	testcluster.Config(t) // or make mutants would make a cluster

@@ -36,23 +36,49 @@ export GOFLAGS=$build_flags
 # -vet=off: make lint has it, and compiles all packages for it. -p 2: two packages at a time, whose tests mostly wait for the cluster.
 # nice: the cluster comes first, or its API server may not answer for seconds; and the reader can work beside the tests.
 flags=(${race[@]+"${race[@]}"} -p 2 -vet=off -timeout 60m)
+# packages: a line for each package with tests: its path, and "anew" if it looks at a cluster or starts what is in this folder, that
+# is, if it imports testcluster, or is one of scripts. With SINCE=REV, those that a change since then can break: one in their own folder,
+# in that of a package that they import, or in go.mod; the READMEs, the suite and the scripts run all programs.
+packages() {
+	local changed=''
+	[ -z "${SINCE-}" ] || changed=$(git diff --name-only "$SINCE" -- | sed 's|/[^/]*$||' | sort -u) || return
+	go list -deps -test -f '{{if .ForTest}}{{.ForTest}}{{range .Deps}} {{.}}{{end}}{{end}}' ./... |
+		awk -v changed="$changed" -v since="${SINCE-}" '
+			BEGIN { count = split(changed, folders, "\n") }
+			function touched(path, folder, i) {
+				if (path in known) return known[path]
+				folder = path
+				sub(/^[^ ]*\/client-go-workbook\//, "", folder)
+				for (i = 1; i <= count; i++) if (folders[i] ~ /^go\./ || index(folders[i] "/", folder "/") == 1) return known[path] = 1
+				return known[path] = 0
+			}
+			{
+				if (since == "" || count && /^[^ ]*\/(internal\/test\/readmes|internal\/conformance|scripts) /) wanted[$1] = 1
+				for (i = 1; i <= NF && !($1 in wanted); i++) if (touched($i)) wanted[$1] = 1
+				if (/\/internal\/test\/testcluster( |$)/ || $1 ~ /\/scripts(\/|$)/) anew[$1] = 1
+				all[$1] = 1
+			}
+			END { for (package in all) if (package in wanted) print package, (package in anew ? "anew" : "") }' | sort
+}
 count=0
 if [ $# -eq 0 ]; then
 	pure=() anew=()
 	while read -r package how; do
-		case $how in
-		*anew*) anew+=("$package") ;;
-		*) pure+=("$package") ;;
-		esac
-	done < <(
-		# The package, and "anew" if it imports testcluster, or is one of scripts.
-		go list -deps -test -f '{{if .ForTest}}{{.ForTest}}{{range .Deps}} {{.}}{{end}}{{end}}' ./... |
-			awk '{ how[$1] = how[$1] (/\/internal\/test\/testcluster( |$)/ || $1 ~ /\/scripts(\/|$)/ ? "anew" : "") }
-				END { for (package in how) print package, how[package] }' | sort
-	)
-	count=$((${#pure[@]} + ${#anew[@]}))
-	set -- "${pure[@]}" -- "${flags[@]}" -count=1 "${anew[@]}"
+		if [ -n "$how" ]; then anew+=("$package"); else pure+=("$package"); fi
+	done < <(packages)
+	[ $((${#pure[@]} + ${#anew[@]})) -gt 0 ] || fail "No test depends on what has changed since ${SINCE-}."
+	[ -n "${SINCE-}" ] || count=$((${#pure[@]} + ${#anew[@]}))
+	[ ${#pure[@]} -eq 0 ] || set -- "${pure[@]}"
+	[ $# -eq 0 ] || [ ${#anew[@]} -eq 0 ] || set -- "$@" -- "${flags[@]}"
+	[ ${#anew[@]} -eq 0 ] || set -- "$@" -count=1 "${anew[@]}"
 fi
 program=$(built test scripts/test/*.go) || exit 1
 kept=${XDG_CACHE_HOME:-${HOME-}/.cache}/client-go-workbook
-exec nice -n 5 "$program" "$count" "$kept" "${flags[@]}" "$@"
+# What a test leaves behind that is interrupted goes with this folder.
+TMPDIR=$(mktemp -d) || exit 1
+export TMPDIR
+trap 'rm -rf "$TMPDIR"' EXIT
+trap : INT TERM # the program has them, too, and ends
+# Compiled first, without a test beside it that measures time.
+nice -n 5 go list -test -deps -export ${race[@]+"${race[@]}"} ./... >/dev/null
+nice -n 5 "$program" "$count" "$kept" "${flags[@]}" "$@"

@@ -1,12 +1,16 @@
-// Package readmes runs the commands of all READMEs, and compares what they print with what the READMEs show.
+// Package readmes runs the commands of all READMEs, and compares what they print with what the READMEs show; and those of the
+// predictions, which must print what is to be predicted.
 package readmes
 
 import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
+	"example.com/client-go-workbook/internal/exercise/manifest"
 	"example.com/client-go-workbook/internal/test/testcluster"
 	"example.com/client-go-workbook/internal/test/testkit"
 	"example.com/client-go-workbook/internal/test/transcript"
@@ -41,11 +45,34 @@ var pages = []struct {
 	{"06-crd-codegen/controller-runtime", nil},
 }
 
-// TestReadme runs one README after the other on one cluster, which is new: a local one of this test's own, or the tests' kind cluster.
+// TestReadme runs one README after the other, and then the predictions, on one cluster, which is new: a local one of this test's own,
+// or the tests' kind cluster.
 func TestReadme(t *testing.T) {
 	cluster := transcript.Start(t)
 	for _, page := range pages {
 		t.Run(page.folder, func(t *testing.T) { cluster.Test(t, page.folder, page.undo...) })
+	}
+	t.Run("predictions", func(t *testing.T) { predictions(t, cluster) })
+}
+
+// predictions runs the command of each prediction. It must end by itself and print what it is to show.
+func predictions(t *testing.T, cluster *transcript.Cluster) {
+	root := testcluster.Root(t)
+	for _, chapter := range testkit.Must(manifest.Load(root))(t) {
+		for _, p := range chapter.Predictions {
+			t.Run(p.ID, func(t *testing.T) {
+				if os.Getenv("CLUSTER") == "kind" && p.NotOnKind != "" {
+					t.Skip(p.NotOnKind)
+				}
+				command := exec.Command("bash", "-c", p.Run)
+				// A reader's program is not ended by the detector, which scripts/test.sh switches on: 3.B changes the cache.
+				command.Dir, command.Env = root, slices.Concat(os.Environ(), cluster.Env, []string{"KUBE_CACHE_MUTATION_DETECTOR=false"})
+				output, err := command.CombinedOutput()
+				if err != nil || !strings.Contains(string(output), p.Prints) {
+					t.Errorf("%v, and %q is not in what it prints:\n%s", err, p.Prints, output)
+				}
+			})
+		}
 	}
 }
 
