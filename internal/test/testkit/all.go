@@ -1,0 +1,16 @@
+package testkit
+
+import (
+	"os"
+	"testing"
+)
+
+// All skips a test that is too dear for each change, unless make test-all runs it: that sets WORKBOOK_TESTS=all. It is called by
+// the helpers that cost something, such as the one that starts a cluster, so that no test can forget it. does says what the test
+// does, such as "starts a cluster". A benchmark goes on: it never runs unasked.
+func All(t testing.TB, does string) {
+	t.Helper()
+	if _, isBenchmark := t.(*testing.B); !isBenchmark && os.Getenv("WORKBOOK_TESTS") != "all" {
+		t.Skipf("%s: make test-all runs it", does)
+	}
+}
