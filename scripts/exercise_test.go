@@ -185,7 +185,8 @@ func TestExercise(t *testing.T) {
 		write(t, filepath.Join(root, again.File()), double("3 * n"))
 		contains(t, makeIn(t, root, "progress"), 0, "1.2 has changed: grading it.\n",
 			"1.2 is not solved: make exercise 1.2 says why.\n", "1 of 3 exercises are solved.")
-		write(t, filepath.Join(root, again.Grader()), string(testkit.Must(os.ReadFile(filepath.Join(root, again.Grader())))(t))+"// Another.\n")
+		grader := filepath.Join(root, again.Grader())
+		write(t, grader, string(testkit.Must(os.ReadFile(grader))(t))+"// Another one.\n")
 		contains(t, makeIn(t, root, "progress"), 0, "1.2 has changed: grading it.\n")
 		write(t, filepath.Join(root, again.File()), double("n"))
 		write(t, file, double("3 * n"))

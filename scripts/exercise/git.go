@@ -28,7 +28,7 @@ func (w *workbook) compareWithGit(ctx context.Context, e exercise) (missing, ano
 		case file == e.File(), filepath.Ext(file) == ".md", file != testFile(e) && strings.HasSuffix(file, "_test.go"):
 		case words[i] == "D":
 			deleted = append(deleted, file)
-		case file == testFile(e) || filepath.Dir(file) == e.Graders():
+		case file == testFile(e) || file == e.Grader():
 			another = file
 		}
 	}

@@ -7,6 +7,4 @@ import (
 	graders "example.com/client-go-workbook/internal/exercises/01-listwatch"
 )
 
-func TestExercise(t *testing.T) {
-	graders.Pages.Test(t, exercise.PodNames)
-}
+func TestExercise(t *testing.T) { graders.Pages.Test(t, exercise.PodNames) }

@@ -7,6 +7,4 @@ import (
 	graders "example.com/client-go-workbook/internal/exercises/01-listwatch"
 )
 
-func TestExercise(t *testing.T) {
-	graders.Silence.Test(t, exercise.NewPods)
-}
+func TestExercise(t *testing.T) { graders.Silence.Test(t, exercise.NewPods) }

@@ -7,6 +7,4 @@ import (
 	graders "example.com/client-go-workbook/internal/exercises/02-informer"
 )
 
-func TestExercise(t *testing.T) {
-	graders.OwnSync.Test(t, exercise.Load)
-}
+func TestExercise(t *testing.T) { graders.OwnSync.Test(t, exercise.Load) }

@@ -7,6 +7,4 @@ import (
 	graders "example.com/client-go-workbook/internal/exercises/02-informer"
 )
 
-func TestExercise(t *testing.T) {
-	graders.ThreeUpdates.Test(t, exercise.PrintUpdates)
-}
+func TestExercise(t *testing.T) { graders.ThreeUpdates.Test(t, exercise.PrintUpdates) }

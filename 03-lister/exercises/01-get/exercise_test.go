@@ -7,6 +7,4 @@ import (
 	graders "example.com/client-go-workbook/internal/exercises/03-lister"
 )
 
-func TestExercise(t *testing.T) {
-	graders.Get.Test(t, exercise.Image)
-}
+func TestExercise(t *testing.T) { graders.Get.Test(t, exercise.Image) }

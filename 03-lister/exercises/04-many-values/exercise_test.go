@@ -7,6 +7,4 @@ import (
 	graders "example.com/client-go-workbook/internal/exercises/03-lister"
 )
 
-func TestExercise(t *testing.T) {
-	graders.ManyValues.Test(t, exercise.ByConfigMap)
-}
+func TestExercise(t *testing.T) { graders.ManyValues.Test(t, exercise.ByConfigMap) }

@@ -7,6 +7,4 @@ import (
 	graders "example.com/client-go-workbook/internal/exercises/04-workqueue"
 )
 
-func TestExercise(t *testing.T) {
-	graders.Updates.Test(t, exercise.Run)
-}
+func TestExercise(t *testing.T) { graders.Updates.Test(t, exercise.Run) }

@@ -7,6 +7,4 @@ import (
 	graders "example.com/client-go-workbook/internal/exercises/05-controller"
 )
 
-func TestExercise(t *testing.T) {
-	graders.Decision.Test(t, exercise.Take)
-}
+func TestExercise(t *testing.T) { graders.Decision.Test(t, exercise.Take) }

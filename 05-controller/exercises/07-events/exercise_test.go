@@ -7,6 +7,4 @@ import (
 	graders "example.com/client-go-workbook/internal/exercises/05-controller"
 )
 
-func TestExercise(t *testing.T) {
-	graders.Events.Test(t, exercise.NewSync)
-}
+func TestExercise(t *testing.T) { graders.Events.Test(t, exercise.NewSync) }

@@ -7,6 +7,4 @@ import (
 	graders "example.com/client-go-workbook/internal/exercises/05-controller"
 )
 
-func TestExercise(t *testing.T) {
-	graders.Leader.Test(t, exercise.Lead)
-}
+func TestExercise(t *testing.T) { graders.Leader.Test(t, exercise.Lead) }

@@ -7,6 +7,4 @@ import (
 	graders "example.com/client-go-workbook/internal/exercises/06-crd-codegen"
 )
 
-func TestExercise(t *testing.T) {
-	graders.Field.Test(t, exercise.Cache{})
-}
+func TestExercise(t *testing.T) { graders.Field.Test(t, exercise.Cache{}) }

@@ -7,6 +7,4 @@ import (
 	graders "example.com/client-go-workbook/internal/exercises/06-crd-codegen"
 )
 
-func TestExercise(t *testing.T) {
-	graders.BugExists.Test(t, exercise.Sync)
-}
+func TestExercise(t *testing.T) { graders.BugExists.Test(t, exercise.Sync) }

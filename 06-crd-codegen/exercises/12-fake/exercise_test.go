@@ -7,6 +7,4 @@ import (
 	graders "example.com/client-go-workbook/internal/exercises/06-crd-codegen"
 )
 
-func TestExercise(t *testing.T) {
-	graders.Fake.Test(t, exercise.Check)
-}
+func TestExercise(t *testing.T) { graders.Fake.Test(t, exercise.Check) }

@@ -280,7 +280,7 @@ func AsksOnce() {}
 		"no grader":         {replaced("01-list/a.go\npackage", "01-list/b.go\npackage"), why, 2, "README.md names ../../../internal"},
 		"another grader":    {replaced("[a.go](", "[b.go]("), why, 2, "README.md does not link to the grader"},
 		"a grader unasked":  {replaced("graders.A.Test", "graders.B.Test"), why, 2, "exercise_test.go has not"},
-		"a cluster":         {replaced("package list\n", "package list\n\tCluster: true,\n"), why, 2, "cluster: false, and the grader true"},
+		"a cluster":         {replaced("package list\n", "package list\n\tCluster: true,\n"), why, 2, "false, and the grader true"},
 		"one hint":          {whole, why, 1, "it has 1 hints"},
 		"no source":         {whole, "See the reflector.", 2, "why names no source file"},
 		"a wrong source":    {whole, "See k8s.io/client-go/none.go.", 2, "why names k8s.io/client-go/none.go, which does not exist"},

@@ -1,23 +1,16 @@
 package listwatch
 
 import (
-	"context"
 	"time"
-
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"example.com/client-go-workbook/internal/exercise/grade"
 	"example.com/client-go-workbook/internal/exercises/follow"
 )
 
-type bookmarksAnswer = func(ctx context.Context, pods typedcorev1.PodInterface, resourceVersion string, report func(event, name string)) error
-
 // Bookmarks grades the answers to "Use bookmarks".
-var Bookmarks = grade.Exercise[bookmarksAnswer]{
-	Grade: gradeBookmarks,
-}
+var Bookmarks = grade.Exercise[follow.From]{Grade: gradeBookmarks}
 
-func gradeBookmarks(t *grade.T, learners bookmarksAnswer) {
+func gradeBookmarks(t *grade.T, learners follow.From) {
 	gradeClosesAfterBookmark(t, learners, 0) // not in a bubble: there, an answer that never waits would show nothing
 	t.Bubble(func(t *grade.T) {
 		gradeClosesAfterBookmark(t, learners, time.Duration(60+t.Rand.IntN(120))*time.Minute)
@@ -29,7 +22,7 @@ func gradeBookmarks(t *grade.T, learners bookmarksAnswer) {
 }
 
 // gradeClosesAfterBookmark ends watches after an event that follows a bookmark, and after a bookmark, each time after a quiet time.
-func gradeClosesAfterBookmark(t *grade.T, learners bookmarksAnswer, quiet time.Duration) {
+func gradeClosesAfterBookmark(t *grade.T, learners follow.From, quiet time.Duration) {
 	run := follow.New(t)
 	names := run.Names(6)
 	run.Create(follow.Pod("listed"))

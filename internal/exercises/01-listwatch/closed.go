@@ -1,27 +1,23 @@
 package listwatch
 
 import (
-	"context"
 	"time"
 
 	"k8s.io/apimachinery/pkg/watch"
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"example.com/client-go-workbook/internal/exercise/grade"
 	"example.com/client-go-workbook/internal/exercises/follow"
 )
 
-type closedAnswer = func(ctx context.Context, pods typedcorev1.PodInterface, resourceVersion string, report func(event, name string)) error
-
 // Closed grades the answers to "Go on when the watch ends".
-var Closed = grade.Exercise[closedAnswer]{
+var Closed = grade.Exercise[follow.From]{
 	Timeout: 10 * time.Second, // an answer that never opens the next watch shows nothing but silence
 	Grade:   gradeClosed,
 }
 
 const lookClosed = `which version the next watch needs, and no comparison: "The watch ends" in the chapter's README`
 
-func gradeClosed(t *grade.T, learners closedAnswer) {
+func gradeClosed(t *grade.T, learners follow.From) {
 	gradeCloses(t, learners, 0, watch.Added) // not in a bubble: there, an answer that never waits would show nothing
 	t.Bubble(func(t *grade.T) {
 		last := []watch.EventType{watch.Added, watch.Modified, watch.Deleted}
@@ -35,7 +31,7 @@ func gradeClosed(t *grade.T, learners closedAnswer) {
 }
 
 // gradeCloses ends a watch after each of these events, each time after a quiet time.
-func gradeCloses(t *grade.T, learners closedAnswer, quiet time.Duration, lastEvents ...watch.EventType) {
+func gradeCloses(t *grade.T, learners follow.From, quiet time.Duration, lastEvents ...watch.EventType) {
 	run := follow.New(t)
 	names := run.Names(3 * len(lastEvents))
 	run.Create(follow.Pod("listed"))

@@ -1,7 +1,6 @@
 package listwatch
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -10,26 +9,21 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"example.com/client-go-workbook/internal/exercise/fakeserver"
 	"example.com/client-go-workbook/internal/exercise/grade"
 	"example.com/client-go-workbook/internal/exercises/follow"
 )
 
-type expiredAnswer = func(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error
-
 // Expired grades the answers to "List again after 410".
-var Expired = grade.Exercise[expiredAnswer]{
-	Grade: gradeMirror,
-}
+var Expired = grade.Exercise[follow.Answer]{Grade: gradeMirror}
 
 const (
 	lookCore    = `"The core" in the chapter's README`
 	lookExpired = `"410 Gone: the version has expired" in the chapter's README`
 )
 
-func gradeMirror(t *grade.T, mirror expiredAnswer) {
+func gradeMirror(t *grade.T, mirror follow.Answer) {
 	gradeChanges(t, mirror) // not in a bubble: there, an answer that never waits would show nothing
 	t.Bubble(func(t *grade.T) {
 		gradeChanges(t, mirror)
@@ -60,7 +54,7 @@ func startWithoutStreaming(t *grade.T) *follow.Run {
 }
 
 // gradeChanges lets a version expire while pods change, and once more while they do not.
-func gradeChanges(t *grade.T, mirror expiredAnswer) {
+func gradeChanges(t *grade.T, mirror follow.Answer) {
 	run := startWithoutStreaming(t)
 	names := run.Names(9)
 	kept, deleted, changed, recreated, brought, gone, added := names[0], names[1], names[2], names[3], names[4], names[5], names[6]
@@ -128,7 +122,7 @@ func checkLists(t *grade.T, run *follow.Run) {
 }
 
 // gradeQuietTime ends a watch after an event, and the next one after a bookmark. Neither needs a new list.
-func gradeQuietTime(t *grade.T, mirror expiredAnswer) {
+func gradeQuietTime(t *grade.T, mirror follow.Answer) {
 	run := startWithoutStreaming(t)
 	names := run.Names(3)
 	run.Start(mirror)
@@ -158,7 +152,7 @@ func gradeQuietTime(t *grade.T, mirror expiredAnswer) {
 }
 
 // gradeFailures lets requests fail, again and again.
-func gradeFailures(t *grade.T, mirror expiredAnswer) {
+func gradeFailures(t *grade.T, mirror follow.Answer) {
 	internal := follow.ErrorEvent{StatusError: apierrors.NewInternalError(errors.New("the grader ends this watch"))}
 	for _, failure := range []struct {
 		name, verb string
@@ -192,7 +186,7 @@ func gradeFailures(t *grade.T, mirror expiredAnswer) {
 
 // gradeEnds looks at the end of a watch that has sent an ERROR, at a watch that is answered with 410, at the ends of many watches,
 // and at the end of ctx while a List gets no answer or a report takes its time.
-func gradeEnds(t *grade.T, mirror expiredAnswer) {
+func gradeEnds(t *grade.T, mirror follow.Answer) {
 	run := startWithoutStreaming(t)
 	run.Start(mirror)
 	run.AwaitWatch(lookCore)

@@ -1,34 +1,27 @@
 package listwatch
 
 import (
-	"context"
 	"net/http"
 	"strconv"
 	"time"
-
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"example.com/client-go-workbook/internal/exercise/grade"
 	"example.com/client-go-workbook/internal/exercises/follow"
 )
 
-type noGapAnswer = func(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error
-
 // NoGap grades the answers to "Watch from where the list ended".
-var NoGap = grade.Exercise[noGapAnswer]{
-	Grade: gradeListAndWatch,
-}
+var NoGap = grade.Exercise[follow.Answer]{Grade: gradeListAndWatch}
 
 const lookNoGap = `which version each request names: "The short request and the long one" in the chapter's README`
 
-func gradeListAndWatch(t *grade.T, listAndWatch noGapAnswer) {
+func gradeListAndWatch(t *grade.T, listAndWatch follow.Answer) {
 	gradeEvents(t, listAndWatch, 0)
 	t.Bubble(func(t *grade.T) { gradeEvents(t, listAndWatch, time.Duration(60+t.Rand.IntN(120))*time.Minute) })
 	t.Bubble(func(t *grade.T) { gradeRefusals(t, listAndWatch) })
 }
 
 // gradeEvents lets nothing happen for a time when the watch has begun.
-func gradeEvents(t *grade.T, listAndWatch noGapAnswer, quiet time.Duration) {
+func gradeEvents(t *grade.T, listAndWatch follow.Answer, quiet time.Duration) {
 	run := follow.New(t)
 	run.MaxLimit = 2
 	names := run.Names(5)
@@ -80,7 +73,7 @@ func gradeEvents(t *grade.T, listAndWatch noGapAnswer, quiet time.Duration) {
 }
 
 // gradeRefusals lets one of the two requests fail.
-func gradeRefusals(t *grade.T, listAndWatch noGapAnswer) {
+func gradeRefusals(t *grade.T, listAndWatch follow.Answer) {
 	for _, verb := range []string{"list", "watch"} {
 		run := follow.New(t)
 		run.Refuse(verb, follow.Forbidden)

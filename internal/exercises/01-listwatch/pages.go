@@ -23,9 +23,7 @@ import (
 type pagesAnswer = func(ctx context.Context, pods typedcorev1.PodInterface, pageSize int64) ([]string, error)
 
 // Pages grades the answers to "List with pages".
-var Pages = grade.Exercise[pagesAnswer]{
-	Grade: gradePages,
-}
+var Pages = grade.Exercise[pagesAnswer]{Grade: gradePages}
 
 func gradePages(t *grade.T, podNames pagesAnswer) {
 	pageSize, pages := 2+t.Rand.IntN(4), 3+t.Rand.IntN(4)

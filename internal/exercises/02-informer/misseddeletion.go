@@ -38,7 +38,8 @@ func gradeDeletions(t *grade.T, printDeletions missedDeletionAnswer) {
 	phases := []corev1.PodPhase{corev1.PodPending, corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed}
 	t.Rand.Shuffle(len(phases), func(i, j int) { phases[i], phases[j] = phases[j], phases[i] })
 	number := t.Rand.IntN(100)
-	stays, missed, elsewhere := newRunningPod(namespace, "stays", number), newRunningPod(namespace, "missed", number), newRunningPod("other", "missed", number)
+	stays, missed := newRunningPod(namespace, "stays", number), newRunningPod(namespace, "missed", number)
+	elsewhere := newRunningPod("other", "missed", number)
 	server.Create(stays)
 	server.Create(missed)
 	server.Create(elsewhere)

@@ -211,7 +211,8 @@ func gradeWithoutHandlers(t *grade.T, run oneWatchAnswer) {
 	go func() { returned <- run(ctx, kubernetes.NewForConfigOrDie(fakeserver.Start(t).Config())) }()
 	select {
 	case <-returned:
-		t.Reject(expected, "it returned before ctx had ended", "what ends this call of Run? Only ctx: a factory without informers has nothing to wait for")
+		t.Reject(expected, "it returned before ctx had ended",
+			"what ends this call of Run? Only ctx: a factory without informers has nothing to wait for")
 	case <-time.After(time.Hour):
 	}
 	cancel()

@@ -74,7 +74,8 @@ func gradeTrack(t *grade.T, track sameNameAnswer) {
 	ending.DeletionTimestamp, ending.Finalizers = new(metav1.Now()), []string{"example.com/disk"}
 	server.Update(ending)
 	synctest.Wait()
-	c.expectNoLine(t, "after its deletion has begun", "a DeletionTimestamp says that the deletion has begun: what is called when the pod has gone?")
+	c.expectNoLine(t, "after its deletion has begun",
+		"a DeletionTimestamp says that the deletion has begun: what is called when the pod has gone?")
 	server.Delete(seen)
 	server.Create(seen)
 	time.Sleep(time.Minute)

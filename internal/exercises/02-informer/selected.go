@@ -73,7 +73,8 @@ func gradeFactory(t *grade.T, newFactory selectedAnswer, number int) {
 		t.Reject("the informer syncs", failure.Error(), "the request's fieldSelector and labelSelector: which part of a pod is a label?")
 	case !informer.HasSynced():
 		requests := server.Requests("list", "watch")
-		t.Reject("the informer syncs", "it has not synced after its request with "+strings.Join(queryNames(requests[len(requests)-1]), ", "),
+		t.Reject("the informer syncs",
+			"it has not synced after its request with "+strings.Join(queryNames(requests[len(requests)-1]), ", "),
 			"the options that the reflector has set before the tweak: watchList in client-go's tools/cache/reflector.go")
 	}
 	expectPods(t, server, informer, "at first", one, two, failed, succeeded)
@@ -161,7 +162,8 @@ func expectPods(t *grade.T, server *fakeserver.Server, informer cache.SharedInfo
 		}
 		for name, other := range map[string]string{"labelSelector": "fieldSelector", "fieldSelector": "labelSelector"} {
 			if query := sent[len(sent)-1].Query; query.Get(name) != "" && query.Get(other) == "" {
-				look = fmt.Sprintf("the request has a %s, but no %s: where do you set both? WithTweakListOptions keeps one function", name, other)
+				look = fmt.Sprintf("the request has a %s, but no %s: where do you set both? WithTweakListOptions keeps one function",
+					name, other)
 			}
 		}
 	}

@@ -110,7 +110,9 @@ func newMeta(namespace, name string) metav1.ObjectMeta {
 	}
 }
 
-func newInformer(t *grade.T, server *fakeserver.Server, resource string, object runtime.Object, shrink transformAnswer) cache.SharedIndexInformer {
+func newInformer(
+	t *grade.T, server *fakeserver.Server, resource string, object runtime.Object, shrink transformAnswer,
+) cache.SharedIndexInformer {
 	listWatch := cache.NewListWatchFromClient(server.Core().RESTClient(), resource, metav1.NamespaceAll, fields.Everything())
 	informer := cache.NewSharedIndexInformer(listWatch, object, 0, nil)
 	if err := informer.SetTransform(shrink); err != nil {

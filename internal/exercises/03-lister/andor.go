@@ -21,9 +21,7 @@ type AndOrAnswer struct {
 }
 
 // AndOr grades the answers to "And, or".
-var AndOr = grade.Exercise[AndOrAnswer]{
-	Grade: gradeAndOr,
-}
+var AndOr = grade.Exercise[AndOrAnswer]{Grade: gradeAndOr}
 
 // podsToFind is how many pods the store has.
 const podsToFind = 1000

@@ -20,9 +20,7 @@ import (
 type copyAnswer = func(pods corelisters.PodLister, namespace, name, image string) (*corev1.Pod, error)
 
 // Copy grades the answers to "Change a pod, but not the one in the store".
-var Copy = grade.Exercise[copyAnswer]{
-	Grade: gradePrepare,
-}
+var Copy = grade.Exercise[copyAnswer]{Grade: gradePrepare}
 
 func gradePrepare(t *grade.T, prepare copyAnswer) {
 	store := podstore.New()

@@ -17,9 +17,7 @@ import (
 type getAnswer = func(pods corelisters.PodLister, namespace, name string) (string, error)
 
 // Get grades the answers to "Get a pod, or learn that there is none".
-var Get = grade.Exercise[getAnswer]{
-	Grade: gradeImage,
-}
+var Get = grade.Exercise[getAnswer]{Grade: gradeImage}
 
 const podsToGet = 200
 

@@ -19,9 +19,7 @@ type IndexPaysAnswer struct {
 }
 
 // IndexPays grades the answers to "An index that pays".
-var IndexPays = grade.Exercise[IndexPaysAnswer]{
-	Grade: gradeFind,
-}
+var IndexPays = grade.Exercise[IndexPaysAnswer]{Grade: gradeFind}
 
 // There is one pod for each node and each app.
 const nodes, apps, questions = 50, 40, 100
@@ -53,7 +51,8 @@ func gradeFind(t *grade.T, a IndexPaysAnswer) {
 	for _, similar := range similar {
 		c.check(a, similar, "", "the value in the index: can it mean two pairs?")
 	}
-	c.check(a, crowd, "", "which pods have the label app with this value, no other label? And whole keys are sorted: shop-2/a is before shop/a")
+	c.check(a, crowd, "",
+		"which pods have the label app with this value, no other label? And whole keys are sorted: shop-2/a is before shop/a")
 	for _, empty := range emptyPairs {
 		c.check(a, empty, "", "a label can be there and be empty")
 	}

@@ -16,9 +16,7 @@ import (
 type manyValuesAnswer = func(pod *corev1.Pod) ([]string, error)
 
 // ManyValues grades the answers to "One pod, many values".
-var ManyValues = grade.Exercise[manyValuesAnswer]{
-	Grade: gradeByConfigMap,
-}
+var ManyValues = grade.Exercise[manyValuesAnswer]{Grade: gradeByConfigMap}
 
 const configMapIndex = "configMap"
 

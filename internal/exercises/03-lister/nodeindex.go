@@ -21,9 +21,7 @@ type NodeIndexAnswer struct {
 }
 
 // NodeIndex grades the answers to "An index by node".
-var NodeIndex = grade.Exercise[NodeIndexAnswer]{
-	Grade: gradeNodeIndex,
-}
+var NodeIndex = grade.Exercise[NodeIndexAnswer]{Grade: gradeNodeIndex}
 
 const podsOnNodes = 1000
 
@@ -164,7 +162,8 @@ func (c *nodeCluster) check(a NodeIndexAnswer, when, look string) {
 		missing := slices.IndexFunc(want, func(key string) bool { return !slices.Contains(got, key) })
 		switch {
 		case err == nil && !slices.Equal(got, want) && slices.Equal(slices.Sorted(slices.Values(got)), want):
-			c.t.Reject(fmt.Sprintf("for node %s%s, the keys %s", node, when, firstKeys(want)), "the same keys in another order: "+firstKeys(got),
+			c.t.Reject(fmt.Sprintf("for node %s%s, the keys %s", node, when, firstKeys(want)),
+				"the same keys in another order: "+firstKeys(got),
 				"the whole keys are sorted, as texts: shop-2/a is before shop/a")
 		case err == nil && when == "" && len(got) > 0 && missing >= 0:
 			c.t.Reject(fmt.Sprintf("for node %s, its %d keys, whatever the pods' state is", node, len(want)),

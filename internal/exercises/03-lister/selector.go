@@ -18,9 +18,7 @@ import (
 type selectorAnswer = func(pods corelisters.PodLister, service *corev1.Service) ([]string, error)
 
 // Selector grades the answers to "The pods of a Service".
-var Selector = grade.Exercise[selectorAnswer]{
-	Grade: gradePodsOf,
-}
+var Selector = grade.Exercise[selectorAnswer]{Grade: gradePodsOf}
 
 func gradePodsOf(t *grade.T, podsOf selectorAnswer) {
 	store := podstore.New()

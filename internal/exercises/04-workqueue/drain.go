@@ -87,7 +87,8 @@ func enoughTime(t *grade.T, run drainAnswer) {
 		if len(p.left) > 0 {
 			look = "when does the time of limit begin? Keys are left only when it is over"
 		}
-		t.Reject(fmt.Sprintf("%d keys when ctx ended (one of them is being synced, and added again), and enough time: %d syncs, no key is left", queued, queued),
+		const expected = "%d keys when ctx ended (one of them is being synced, and added again), and enough time: %d syncs, no key is left"
+		t.Reject(fmt.Sprintf(expected, queued, queued),
 			fmt.Sprintf("%d sync(s), left: %v", synced, p.left), look)
 	}
 }

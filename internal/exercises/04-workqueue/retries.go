@@ -11,7 +11,9 @@ import (
 	"example.com/client-go-workbook/internal/exercise/grade"
 )
 
-type retriesAnswer = func(workqueue.TypedRateLimitingInterface[cache.ObjectName], int, func(cache.ObjectName) error, func(cache.ObjectName, error))
+type retriesAnswer = func(
+	workqueue.TypedRateLimitingInterface[cache.ObjectName], int, func(cache.ObjectName) error, func(cache.ObjectName, error),
+)
 
 // Retries grades the answers to "Retries with an end".
 var Retries = grade.Exercise[retriesAnswer]{

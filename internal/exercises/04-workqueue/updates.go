@@ -63,7 +63,8 @@ func untilCtxEnds(t *grade.T, run updatesAnswer) {
 	most, count := len(pods)*(int(manyUpdates*updateEvery/saveTakes)+3), p.saves.count()-before
 	if count > most {
 		t.Reject(fmt.Sprintf("%d updates of %d pods in %s: at most %d saves", manyUpdates, len(pods), manyUpdates*updateEvery, most),
-			fmt.Sprintf("%d saves in the first %s", count, manyUpdates*updateEvery+saveRest), "what is in the queue? It merges only what is equal")
+			fmt.Sprintf("%d saves in the first %s", count, manyUpdates*updateEvery+saveRest),
+			"what is in the queue? It merges only what is equal")
 	}
 	const look = "each event adds the key with Add (AddRateLimited is for retries); the worker reads the pod from the store"
 	p.newest(t, look, pods...)

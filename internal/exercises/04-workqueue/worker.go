@@ -30,7 +30,9 @@ var Worker = grade.Exercise[workerAnswer]{
 
 // startWorkers runs workers, whose syncs take up to an hour of the bubble's time. The function that it returns waits until all of them
 // wait, and rejects the answer if a sync was wrong.
-func startWorkers(t *grade.T, worker workerAnswer, workers int) (workqueue.TypedInterface[cache.ObjectName], *workerSyncs, func(doing string)) {
+func startWorkers(
+	t *grade.T, worker workerAnswer, workers int,
+) (workqueue.TypedInterface[cache.ObjectName], *workerSyncs, func(doing string)) {
 	queue := workqueue.NewTyped[cache.ObjectName]()
 	s := &workerSyncs{count: map[cache.ObjectName]int{}, running: map[cache.ObjectName]int{}}
 	for range workers {

@@ -127,7 +127,8 @@ func oneIsSlow(t *grade.T, run workersAnswer, place, workers int) {
 	time.Sleep(takesSlow / 2)
 	synctest.Wait()
 	if n := s.of(quick); n != 2 {
-		t.Reject(fmt.Sprintf("the queue is shut down, and one of %d workers has a slow sync: another syncs the key that was added again", workers),
+		const expected = "the queue is shut down, and one of %d workers has a slow sync: another syncs the key that was added again"
+		t.Reject(fmt.Sprintf(expected, workers),
 			fmt.Sprintf("%d sync(s) of that key while the slow one runs", n), "after ShutDown, who calls Get, and when?")
 	}
 	time.Sleep(2 * takesSlow)

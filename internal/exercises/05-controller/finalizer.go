@@ -355,7 +355,9 @@ func (g *bucketWorld) get(name string) *corev1.ConfigMap {
 // ours returns the finalizers that are not somebody else's.
 func (g *bucketWorld) ours() []string {
 	if configMap := g.configMap(); configMap != nil {
-		return slices.DeleteFunc(configMap.Finalizers, func(f string) bool { return f == finalizerOfOthers || f == lateFinalizer || f == lastFinalizer })
+		return slices.DeleteFunc(configMap.Finalizers, func(f string) bool {
+			return f == finalizerOfOthers || f == lateFinalizer || f == lastFinalizer
+		})
 	}
 	return nil
 }

@@ -116,7 +116,8 @@ var StaleStore = grade.Exercise[staleStoreAnswer]{
 			sent, err := ensure(c.when, again)
 			for _, request := range sent {
 				if !request.Reads() && request.Name == first.Name {
-					t.Reject(c.when+": it is not touched", "it sends "+describeRequest(request), "whose Secret is it? metav1.IsControlledBy")
+					t.Reject(c.when+": it is not touched", "it sends "+describeRequest(request),
+						"whose Secret is it? metav1.IsControlledBy")
 				}
 			}
 			if err == nil && len(g.controlled(again)) == 0 {

@@ -88,7 +88,8 @@ func gradeSync(t *grade.T, sync bugExistsAnswer) {
 			seen = describe(now)
 		}
 		if seen != "" {
-			t.Reject(fmt.Sprintf("Deployment %s, which the bug has created under another name, stays as it is: %s", bugs.Name, describe(bugs)),
+			t.Reject(fmt.Sprintf("Deployment %s, which the bug has created under another name, stays as it is: %s",
+				bugs.Name, describe(bugs)),
 				seen+", "+when, "which names are in your requests? Only spec.deploymentName is right")
 		}
 	}

@@ -245,9 +245,10 @@ func (g *retainWorld) removesAFinalizer(release retainAnswer) {
 			}
 			d = g.get(d.Name)
 		}
-		if now := g.get(d.Name); !slices.Contains(now.Finalizers, "example.com/archive") || slices.Contains(now.Finalizers, retainFinalizer) {
+		now := g.get(d.Name).Finalizers
+		if !slices.Contains(now, "example.com/archive") || slices.Contains(now, retainFinalizer) {
 			g.Reject("only coolops.cn/retain goes, also if another one goes between your read and your write",
-				fmt.Sprintf("another one goes %s: the finalizers are then %q", when, now.Finalizers),
+				fmt.Sprintf("another one goes %s: the finalizers are then %q", when, now),
 				"an index is that of the version which was read: metadata.resourceVersion")
 		}
 	}

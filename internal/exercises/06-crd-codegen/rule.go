@@ -124,7 +124,8 @@ func gradeRules(t *grade.T, rules ruleAnswer) {
 		default:
 			message := messageOf(rules, err)
 			if message == "" {
-				t.Reject(what+" is rejected "+when+" with a message of your rules", "the user sees: "+serverCause(err), "the values of the map")
+				t.Reject(what+" is rejected "+when+" with a message of your rules",
+					"the user sees: "+serverCause(err), "the values of the map")
 			}
 			if !strings.Contains(strings.ToLower(message), test.names) {
 				t.Reject(what+" is rejected "+when+" with a message that names the field", "the user sees: "+message,

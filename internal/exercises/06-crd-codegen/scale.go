@@ -36,7 +36,8 @@ func gradeScale(t *grade.T, a ScaleAnswer) {
 	config := isolatedgroup.Config(t, testcluster.Config(t))
 	t.Doing("the API server serves a CRD with these paths")
 	if err := testcluster.InstallCRD(t.Context(), config, scaleManifest(a)); apierrors.IsInvalid(err) {
-		t.Reject("the API server accepts the paths", strings.TrimPrefix(firstLine(err.Error()), "CustomResourceDefinition.apiextensions.k8s.io "),
+		t.Reject("the API server accepts the paths",
+			strings.TrimPrefix(firstLine(err.Error()), "CustomResourceDefinition.apiextensions.k8s.io "),
 			"a path begins with .spec or .status, and has a dot before each field")
 	} else if err != nil {
 		t.Fatal(err)

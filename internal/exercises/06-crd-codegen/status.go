@@ -16,7 +16,9 @@ import (
 	"example.com/client-go-workbook/internal/test/testkit"
 )
 
-type statusAnswer = func(ctx context.Context, databases dbclient.DatabaseManagerInterface, d *dbv1alpha1.DatabaseManager, available int32) error
+type statusAnswer = func(
+	ctx context.Context, databases dbclient.DatabaseManagerInterface, d *dbv1alpha1.DatabaseManager, available int32,
+) error
 
 // Status grades the answers to "Status and observedGeneration".
 var Status = grade.Exercise[statusAnswer]{

@@ -23,7 +23,7 @@ import (
 )
 
 // Answer reports events until ctx ends.
-type Answer func(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error
+type Answer = func(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error
 
 // Run is an answer that runs. Its exported fields must not change while it does.
 type Run struct {
