@@ -144,7 +144,7 @@ func TestExercise(t *testing.T) {
 		for answer, want := range map[string]string{
 			double("m"):   "\n  exercise.go:4:33: undefined: m\n",
 			double("n n"): "\n  exercise.go:4:",
-			strings.ReplaceAll(double("n"), "Double", "Twice"): "\n  exercise_test.go:10:68: undefined: exercise.Double\n  The grader cannot use your answer: ",
+			strings.ReplaceAll(double("n"), "Double", "Twice"): "\n  exercise_test.go:10:67: undefined: exercise.Double\n  The grader cannot use your answer: ",
 			"package exercise\n\nimport \"no/such\"\n":         "\n  exercise.go:3:8: package no/such is not in std",
 			double(strings.Repeat("x + ", 40) + "n"):           "\n  exercise.go:4:33: undefined: x\n",
 		} {
@@ -280,7 +280,7 @@ func TestExerciseThatIsNotGraded(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	for _, path := range []string{filepath.Join(folder, "exercise_test.go"), e.Grader(), e.Starter(), e.Graders()} {
+	for _, path := range []string{filepath.Join(folder, "exercise_test.go"), e.Grader(), e.Answers(), e.Graders()} {
 		if err := os.RemoveAll(filepath.Join(root, path)); err != nil {
 			t.Fatal(err)
 		}

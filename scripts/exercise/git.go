@@ -36,8 +36,12 @@ func (w *workbook) compareWithGit(ctx context.Context, e exercise) (missing, ano
 		return "", another
 	}
 	file := deleted[0]
-	if len(deleted) > 1 && filepath.Dir(file) != e.Folder {
-		file = e.Graders() // nothing there is the learner's
+	switch { // nothing is the learner's in other folders
+	case filepath.Dir(file) == e.Folder:
+	case len(deleted) > 1:
+		file = e.Graders()
+	case file == e.Starter():
+		file = e.Answers()
 	}
 	return isMissing(file), ""
 }
