@@ -12,7 +12,7 @@ func TestBugStrangers(t *testing.T) {
 	e := graders.BugStrangers
 	e.RejectsStarter(t, graders.BugStrangersAnswer{NewDeployment: starter.NewDeployment, NewService: starter.NewService})
 	e.Accepts(t, graders.BugStrangersAnswer{NewDeployment: answers.NewDeployment, NewService: answers.NewService},
-		answers.SelectsByAllLabels)
+		graders.BugStrangersAnswer{NewDeployment: answers.DeploymentOfAllLabels, NewService: answers.ServiceOfAllLabels})
 	e.Rejects(t, "leaves the Service as it was", answers.LeavesTheServiceAsItWas, "the selector of Service")
 	e.Rejects(t, "sets a label of the pods only", answers.SetsALabelOfThePodsOnly, "the selector of Deployment")
 	e.Rejects(t, "sets a label of the selector only", answers.SetsALabelOfTheSelectorOnly, "does not match template")

@@ -17,8 +17,10 @@ func TestScale(t *testing.T) {
 	e.Accepts(t, graders.ScaleAnswer{
 		SpecReplicasPath: answers.SpecReplicasPath, StatusReplicasPath: answers.StatusReplicasPath,
 		LabelSelectorPath: answers.LabelSelectorPath, Selector: answers.Selector,
-	},
-		answers.TakesTheWayOfADeployment)
+	}, graders.ScaleAnswer{
+		SpecReplicasPath: answers.SpecReplicasPath, StatusReplicasPath: answers.StatusReplicasPath,
+		LabelSelectorPath: answers.LabelSelectorPath, Selector: answers.TakesTheWayOfADeployment,
+	})
 	e.Rejects(t, "has paths without a dot", answers.HasPathsWithoutADot, "must be a simple json path starting with .")
 	e.Rejects(t, "takes one label only", answers.TakesOneLabelOnly, "1 of the 2 labels only")
 	e.Rejects(t, "writes a selector in JSON", answers.WritesASelectorInJSON, "is a label selector")

@@ -7,10 +7,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/cache"
+
+	graders "example.com/client-go-workbook/internal/exercises/03-lister"
 )
 
 // IndexesTheEmptyString puts a pod that has no node into the entry "".
-var IndexesTheEmptyString = Answer{
+var IndexesTheEmptyString = graders.NodeIndexAnswer{
 	AddIndex: func(pods indexer) error {
 		return pods.AddTypedIndexers(cache.TypedIndexers[*corev1.Pod]{byNode: func(pod *corev1.Pod) ([]string, error) {
 			return []string{pod.Spec.NodeName}, nil
@@ -20,7 +22,7 @@ var IndexesTheEmptyString = Answer{
 }
 
 // FailsForAPodWithoutANode returns an error for a pod without a node, which ends the program.
-var FailsForAPodWithoutANode = Answer{
+var FailsForAPodWithoutANode = graders.NodeIndexAnswer{
 	AddIndex: func(pods indexer) error {
 		return pods.AddTypedIndexers(cache.TypedIndexers[*corev1.Pod]{byNode: func(pod *corev1.Pod) ([]string, error) {
 			if pod.Spec.NodeName == "" {
@@ -33,7 +35,7 @@ var FailsForAPodWithoutANode = Answer{
 }
 
 // Scans adds no index, and goes through all pods at each question.
-var Scans = Answer{
+var Scans = graders.NodeIndexAnswer{
 	AddIndex: func(indexer) error { return nil },
 	PodsOn: func(pods indexer, node string) ([]string, error) {
 		var keys []string
@@ -48,7 +50,7 @@ var Scans = Answer{
 }
 
 // KeepsACopyOfItsOwn reads the store once, and does not follow it.
-var KeepsACopyOfItsOwn = Answer{
+var KeepsACopyOfItsOwn = graders.NodeIndexAnswer{
 	AddIndex: func(pods indexer) error {
 		keysOf = map[string][]string{}
 		for _, obj := range pods.List() {
@@ -67,7 +69,7 @@ var KeepsACopyOfItsOwn = Answer{
 var keysOf map[string][]string
 
 // AsksTheStoreThatGotTheIndexLast keeps the store in a variable of the package, and does not look at its argument.
-var AsksTheStoreThatGotTheIndexLast = Answer{
+var AsksTheStoreThatGotTheIndexLast = graders.NodeIndexAnswer{
 	AddIndex: func(pods indexer) error {
 		last = pods
 		return AddIndex(pods)
@@ -78,7 +80,7 @@ var AsksTheStoreThatGotTheIndexLast = Answer{
 var last indexer
 
 // IgnoresTheError says that the node has no pods when the store says that it has no such index.
-var IgnoresTheError = Answer{
+var IgnoresTheError = graders.NodeIndexAnswer{
 	AddIndex: AddIndex,
 	PodsOn: func(pods indexer, node string) ([]string, error) {
 		keys, _ := pods.IndexKeys(byNode, node)
@@ -87,7 +89,7 @@ var IgnoresTheError = Answer{
 }
 
 // LeavesOutWhatHasEnded has no entry for a pod that has ended. It is on the node until it is deleted.
-var LeavesOutWhatHasEnded = Answer{
+var LeavesOutWhatHasEnded = graders.NodeIndexAnswer{
 	AddIndex: func(pods indexer) error {
 		return pods.AddTypedIndexers(cache.TypedIndexers[*corev1.Pod]{byNode: func(pod *corev1.Pod) ([]string, error) {
 			if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
@@ -100,7 +102,7 @@ var LeavesOutWhatHasEnded = Answer{
 }
 
 // SortsByNamespaceAndName compares namespaces first. In the order of keys, shop-2/a is before shop/a.
-var SortsByNamespaceAndName = Answer{
+var SortsByNamespaceAndName = graders.NodeIndexAnswer{
 	AddIndex: AddIndex,
 	PodsOn: func(pods indexer, node string) ([]string, error) {
 		found, err := pods.ByTypedIndex(byNode, node)
@@ -116,7 +118,7 @@ var SortsByNamespaceAndName = Answer{
 }
 
 // TakesAnyIndexOfThatName does not know what an index finds that somebody else has added.
-var TakesAnyIndexOfThatName = Answer{
+var TakesAnyIndexOfThatName = graders.NodeIndexAnswer{
 	AddIndex: func(pods indexer) error {
 		if _, exists := pods.GetIndexers()[byNode]; exists {
 			return nil
@@ -127,7 +129,7 @@ var TakesAnyIndexOfThatName = Answer{
 }
 
 // TakesTheNominatedNode puts a pod without a node into the entry of the node that it may get.
-var TakesTheNominatedNode = Answer{
+var TakesTheNominatedNode = graders.NodeIndexAnswer{
 	AddIndex: func(pods indexer) error {
 		return pods.AddTypedIndexers(cache.TypedIndexers[*corev1.Pod]{byNode: func(pod *corev1.Pod) ([]string, error) {
 			if node := cmp.Or(pod.Spec.NodeName, pod.Status.NominatedNodeName); node != "" {
@@ -140,7 +142,7 @@ var TakesTheNominatedNode = Answer{
 }
 
 // AddsTheIndexWhenAsked hides that AddIndex was not called.
-var AddsTheIndexWhenAsked = Answer{
+var AddsTheIndexWhenAsked = graders.NodeIndexAnswer{
 	AddIndex: AddIndex,
 	PodsOn: func(pods indexer, node string) ([]string, error) {
 		if pods.GetIndexers()[byNode] == nil {

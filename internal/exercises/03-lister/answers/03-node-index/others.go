@@ -5,14 +5,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/cache"
-
-	graders "example.com/client-go-workbook/internal/exercises/03-lister"
 )
 
 type indexer = cache.TypedIndexer[*corev1.Pod]
-
-// Answer is what exercise.go has.
-type Answer = graders.NodeIndexAnswer
 
 // AddUntypedIndex adds an untyped index.
 func AddUntypedIndex(pods indexer) error {

@@ -6,11 +6,13 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	graders "example.com/client-go-workbook/internal/exercises/03-lister"
 )
 
 // IntersectsTwoSetsOfKeys reads twice for And: a pod that moves between the two reads is in both, and was never on the node
 // with the image.
-var IntersectsTwoSetsOfKeys = Answer{
+var IntersectsTwoSetsOfKeys = graders.AndOrAnswer{
 	And: func(pods indexer, node, image string) ([]string, error) {
 		onNode, err := pods.IndexKeys("node", node)
 		if err != nil {
@@ -26,7 +28,7 @@ var IntersectsTwoSetsOfKeys = Answer{
 }
 
 // IntersectsTwoSetsOfObjects misses a pod of which the store has got a new object between the two reads.
-var IntersectsTwoSetsOfObjects = Answer{
+var IntersectsTwoSetsOfObjects = graders.AndOrAnswer{
 	And: func(pods indexer, node, image string) ([]string, error) {
 		onNode, withImage, err := read(pods, node, image)
 		var keys []string
@@ -42,7 +44,7 @@ var IntersectsTwoSetsOfObjects = Answer{
 }
 
 // JoinsTwoLists returns a pod twice that is in both.
-var JoinsTwoLists = Answer{
+var JoinsTwoLists = graders.AndOrAnswer{
 	And: And,
 	Or: func(pods indexer, node, image string) ([]string, error) {
 		onNode, withImage, err := read(pods, node, image)
@@ -56,7 +58,7 @@ var JoinsTwoLists = Answer{
 }
 
 // TakesAPointerForAPod takes two objects for two pods: between the two reads, the store can get a new object of the same pod.
-var TakesAPointerForAPod = Answer{
+var TakesAPointerForAPod = graders.AndOrAnswer{
 	And: And,
 	Or: func(pods indexer, node, image string) ([]string, error) {
 		onNode, withImage, err := read(pods, node, image)
@@ -74,7 +76,7 @@ var TakesAPointerForAPod = Answer{
 }
 
 // Scans goes through all pods.
-var Scans = Answer{
+var Scans = graders.AndOrAnswer{
 	And: func(pods indexer, node, image string) ([]string, error) {
 		return scan(pods, func(pod *corev1.Pod) bool { return pod.Spec.NodeName == node && has(pod, image) })
 	},
@@ -84,7 +86,7 @@ var Scans = Answer{
 }
 
 // LooksForAPartOfTheImage takes nginx:1.28 for nginx:1.2.
-var LooksForAPartOfTheImage = Answer{
+var LooksForAPartOfTheImage = graders.AndOrAnswer{
 	And: func(pods indexer, node, image string) ([]string, error) {
 		onNode, err := pods.ByTypedIndex("node", node)
 		var keys []string
@@ -100,7 +102,7 @@ var LooksForAPartOfTheImage = Answer{
 }
 
 // ReadsEachPodAgain finds keys, and reads their pods later: one of them can be gone.
-var ReadsEachPodAgain = Answer{
+var ReadsEachPodAgain = graders.AndOrAnswer{
 	And: func(pods indexer, node, image string) ([]string, error) {
 		onNode, err := pods.IndexKeys("node", node)
 		if err != nil {
@@ -122,7 +124,7 @@ var ReadsEachPodAgain = Answer{
 }
 
 // IgnoresTheError says that no pod is on the node when the store has failed.
-var IgnoresTheError = Answer{
+var IgnoresTheError = graders.AndOrAnswer{
 	And: And,
 	Or: func(pods indexer, node, image string) ([]string, error) {
 		onNode, _ := pods.IndexKeys("node", node)

@@ -8,10 +8,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/cache"
+
+	graders "example.com/client-go-workbook/internal/exercises/03-lister"
 )
 
 // FiltersWhatOneIndexFinds reads all pods of the node, and drops most of them.
-var FiltersWhatOneIndexFinds = Answer{
+var FiltersWhatOneIndexFinds = graders.IndexPaysAnswer{
 	AddIndex: func(pods indexer) error {
 		return pods.AddTypedIndexers(cache.TypedIndexers[*corev1.Pod]{"node": func(pod *corev1.Pod) ([]string, error) {
 			if pod.Spec.NodeName == "" {
@@ -34,7 +36,7 @@ var FiltersWhatOneIndexFinds = Answer{
 }
 
 // AddsAnIndexAtEachQuestion adds an index for each node and app: each of them costs time at each change of a pod.
-var AddsAnIndexAtEachQuestion = Answer{
+var AddsAnIndexAtEachQuestion = graders.IndexPaysAnswer{
 	AddIndex: func(indexer) error { return nil },
 	Find: func(pods indexer, node, app string) ([]string, error) {
 		index := node + "/" + app
@@ -54,7 +56,7 @@ var AddsAnIndexAtEachQuestion = Answer{
 }
 
 // JoinsWithoutASeparator joins the two texts: the node n1 with the app 1a has the same value as n11 with a.
-var JoinsWithoutASeparator = Answer{
+var JoinsWithoutASeparator = graders.IndexPaysAnswer{
 	AddIndex: func(pods indexer) error {
 		return pods.AddTypedIndexers(cache.TypedIndexers[*corev1.Pod]{"both": func(pod *corev1.Pod) ([]string, error) {
 			return []string{pod.Spec.NodeName + pod.Labels["app"]}, nil
@@ -64,7 +66,7 @@ var JoinsWithoutASeparator = Answer{
 }
 
 // KeepsACopyOfItsOwn reads the store once, and does not follow it.
-var KeepsACopyOfItsOwn = Answer{
+var KeepsACopyOfItsOwn = graders.IndexPaysAnswer{
 	AddIndex: func(pods indexer) error {
 		keysOf = map[pair][]string{}
 		for _, obj := range pods.List() {
@@ -86,7 +88,7 @@ type pair struct{ node, app string }
 var keysOf map[pair][]string
 
 // Scans adds no index, and goes through all pods at each question.
-var Scans = Answer{
+var Scans = graders.IndexPaysAnswer{
 	AddIndex: func(indexer) error { return nil },
 	Find: func(pods indexer, node, app string) ([]string, error) {
 		var keys []string
@@ -101,7 +103,7 @@ var Scans = Answer{
 }
 
 // TakesAMissingLabelForAnEmptyOne has pods without the label app under the app "".
-var TakesAMissingLabelForAnEmptyOne = Answer{
+var TakesAMissingLabelForAnEmptyOne = graders.IndexPaysAnswer{
 	AddIndex: func(pods indexer) error {
 		return pods.AddTypedIndexers(cache.TypedIndexers[*corev1.Pod]{byNodeAndApp: func(pod *corev1.Pod) ([]string, error) {
 			if pod.Spec.NodeName == "" {
@@ -114,7 +116,7 @@ var TakesAMissingLabelForAnEmptyOne = Answer{
 }
 
 // AsksTheStoreThatGotTheIndexLast keeps the store in a variable of the package, and does not look at its argument.
-var AsksTheStoreThatGotTheIndexLast = Answer{
+var AsksTheStoreThatGotTheIndexLast = graders.IndexPaysAnswer{
 	AddIndex: func(pods indexer) error {
 		last = pods
 		return AddIndex(pods)
@@ -125,7 +127,7 @@ var AsksTheStoreThatGotTheIndexLast = Answer{
 var last indexer
 
 // IgnoresTheError says that there is no such pod when the store says that it has no such index.
-var IgnoresTheError = Answer{
+var IgnoresTheError = graders.IndexPaysAnswer{
 	AddIndex: AddIndex,
 	Find: func(pods indexer, node, app string) ([]string, error) {
 		keys, _ := Find(pods, node, app)
@@ -134,7 +136,7 @@ var IgnoresTheError = Answer{
 }
 
 // MakesAllLettersSmall takes the apps Web and web for one.
-var MakesAllLettersSmall = Answer{
+var MakesAllLettersSmall = graders.IndexPaysAnswer{
 	AddIndex: func(pods indexer) error {
 		return pods.AddTypedIndexers(cache.TypedIndexers[*corev1.Pod]{byNodeAndApp: func(pod *corev1.Pod) ([]string, error) {
 			app, hasApp := pod.Labels["app"]
@@ -148,7 +150,7 @@ var MakesAllLettersSmall = Answer{
 }
 
 // TakesAnyIndexOfThatName does not know what an index finds that somebody else has added.
-var TakesAnyIndexOfThatName = Answer{
+var TakesAnyIndexOfThatName = graders.IndexPaysAnswer{
 	AddIndex: func(pods indexer) error {
 		if _, exists := pods.GetIndexers()[byNodeAndApp]; exists {
 			return nil
@@ -159,7 +161,7 @@ var TakesAnyIndexOfThatName = Answer{
 }
 
 // SortsByNamespaceAndName compares namespaces first. In the order of keys, shop-2/a is before shop/a.
-var SortsByNamespaceAndName = Answer{
+var SortsByNamespaceAndName = graders.IndexPaysAnswer{
 	AddIndex: AddIndex,
 	Find: func(pods indexer, node, app string) ([]string, error) {
 		found, err := pods.ByTypedIndex(byNodeAndApp, value(node, app))
@@ -176,7 +178,7 @@ var SortsByNamespaceAndName = Answer{
 
 // LeavesOutAnEmptyPart joins with a function that leaves out what is empty: a pod on the node web, whose app is empty, has the same
 // value as one without a node, whose app is web.
-var LeavesOutAnEmptyPart = Answer{
+var LeavesOutAnEmptyPart = graders.IndexPaysAnswer{
 	AddIndex: func(pods indexer) error {
 		return pods.AddTypedIndexers(cache.TypedIndexers[*corev1.Pod]{byNodeAndApp: func(pod *corev1.Pod) ([]string, error) {
 			app, hasApp := pod.Labels["app"]
@@ -192,7 +194,7 @@ var LeavesOutAnEmptyPart = Answer{
 }
 
 // LooksInBothOrders has a value of both parts that does not say which one is the node.
-var LooksInBothOrders = Answer{
+var LooksInBothOrders = graders.IndexPaysAnswer{
 	AddIndex: func(pods indexer) error {
 		return pods.AddTypedIndexers(cache.TypedIndexers[*corev1.Pod]{byNodeAndApp: func(pod *corev1.Pod) ([]string, error) {
 			app, hasApp := pod.Labels["app"]
@@ -208,7 +210,7 @@ var LooksInBothOrders = Answer{
 }
 
 // TakesAnotherLabel takes a label with a similar meaning, if a pod does not have the one that was asked for.
-var TakesAnotherLabel = Answer{
+var TakesAnotherLabel = graders.IndexPaysAnswer{
 	AddIndex: func(pods indexer) error {
 		return pods.AddTypedIndexers(cache.TypedIndexers[*corev1.Pod]{byNodeAndApp: func(pod *corev1.Pod) ([]string, error) {
 			app, exists := pod.Labels["app"]

@@ -6,16 +6,26 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	graders "example.com/client-go-workbook/internal/exercises/06-crd-codegen"
 )
 
+// withSelector returns the solution with another selector.
+func withSelector(selector func(map[string]string) string) graders.ScaleAnswer {
+	return graders.ScaleAnswer{
+		SpecReplicasPath: SpecReplicasPath, StatusReplicasPath: StatusReplicasPath, LabelSelectorPath: LabelSelectorPath,
+		Selector: selector,
+	}
+}
+
 // HasPathsWithoutADot leaves out the dot at the beginning of each path.
-var HasPathsWithoutADot = Answer{
+var HasPathsWithoutADot = graders.ScaleAnswer{
 	SpecReplicasPath: "spec.size.shards", StatusReplicasPath: "status.pods.running", LabelSelectorPath: "status.pods.selector",
 	Selector: Selector,
 }
 
 // HasNoPathToTheSelector has a selector that is never read.
-var HasNoPathToTheSelector = Answer{SpecReplicasPath: SpecReplicasPath, StatusReplicasPath: StatusReplicasPath, Selector: Selector}
+var HasNoPathToTheSelector = graders.ScaleAnswer{SpecReplicasPath: SpecReplicasPath, StatusReplicasPath: StatusReplicasPath, Selector: Selector}
 
 // TakesOneLabelOnly takes one label: any.
 var TakesOneLabelOnly = withSelector(func(labels map[string]string) string {

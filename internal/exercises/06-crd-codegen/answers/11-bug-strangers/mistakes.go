@@ -1,9 +1,24 @@
 package exercise
 
-import "fmt"
+import (
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	graders "example.com/client-go-workbook/internal/exercises/06-crd-codegen"
+)
+
+// with returns the solution with other labels and selectors.
+func with(labelsOf, selectorOf func(d *database) map[string]string) graders.BugStrangersAnswer {
+	return graders.BugStrangersAnswer{
+		NewDeployment: func(d *database) *appsv1.Deployment { return deploymentWith(d, labelsOf, selectorOf) },
+		NewService:    func(d *database) *corev1.Service { return serviceWith(d, labelsOf, selectorOf) },
+	}
+}
 
 // LeavesTheServiceAsItWas corrects the selector of the Deployment only.
-var LeavesTheServiceAsItWas = Answer{NewDeployment: NewDeployment, NewService: with(labelsOf, dbtypeOf).NewService}
+var LeavesTheServiceAsItWas = graders.BugStrangersAnswer{NewDeployment: NewDeployment, NewService: with(labelsOf, dbtypeOf).NewService}
 
 // SetsALabelOfThePodsOnly has a label that no selector asks for.
 var SetsALabelOfThePodsOnly = with(labelsOf, dbtypeOf)

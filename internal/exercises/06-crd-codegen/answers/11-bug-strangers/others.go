@@ -5,34 +5,31 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
-	graders "example.com/client-go-workbook/internal/exercises/06-crd-codegen"
 )
 
 type database = dbv1alpha1.DatabaseManager
 
-// Answer is what exercise.go has.
-type Answer = graders.BugStrangersAnswer
+// DeploymentOfAllLabels selects by each label that the pods have.
+func DeploymentOfAllLabels(d *database) *appsv1.Deployment { return deploymentWith(d, uidOf, uidOf) }
 
-// SelectsByAllLabels selects by each label that the pods have.
-var SelectsByAllLabels = with(uidOf, uidOf)
+// ServiceOfAllLabels selects by each label that the pods have.
+func ServiceOfAllLabels(d *database) *corev1.Service { return serviceWith(d, uidOf, uidOf) }
 
 func uidOf(d *database) map[string]string {
 	return map[string]string{"app": string(d.Spec.Dbtype), "instance": string(d.UID)}
 }
 
-// with returns the solution with other labels and selectors.
-func with(labelsOf, selectorOf func(d *database) map[string]string) Answer {
-	return Answer{
-		NewDeployment: func(d *database) *appsv1.Deployment {
-			deployment := NewDeployment(d)
-			deployment.Labels, deployment.Spec.Template.Labels = labelsOf(d), labelsOf(d)
-			deployment.Spec.Selector.MatchLabels = selectorOf(d)
-			return deployment
-		},
-		NewService: func(d *database) *corev1.Service {
-			service := NewService(d)
-			service.Labels, service.Spec.Selector = labelsOf(d), selectorOf(d)
-			return service
-		},
-	}
+// deploymentWith returns the solution's Deployment with other labels and another selector.
+func deploymentWith(d *database, labelsOf, selectorOf func(d *database) map[string]string) *appsv1.Deployment {
+	deployment := NewDeployment(d)
+	deployment.Labels, deployment.Spec.Template.Labels = labelsOf(d), labelsOf(d)
+	deployment.Spec.Selector.MatchLabels = selectorOf(d)
+	return deployment
+}
+
+// serviceWith returns the solution's Service with other labels and another selector.
+func serviceWith(d *database, labelsOf, selectorOf func(d *database) map[string]string) *corev1.Service {
+	service := NewService(d)
+	service.Labels, service.Spec.Selector = labelsOf(d), selectorOf(d)
+	return service
 }
