@@ -37,6 +37,20 @@
 //	exercise/mutants          tests the graders with changed answers
 //	exercise/mutants/altered  what a changed answer calls
 //
+// The graders of the exercises, a package for each chapter, and what they share. A grader's answers are in a folder below it.
+//
+//	exercises/01-listwatch    chapter 1
+//	exercises/02-informer     chapter 2
+//	exercises/03-lister       chapter 3
+//	exercises/04-workqueue    chapter 4
+//	exercises/05-controller   chapter 5
+//	exercises/06-crd-codegen  chapter 6
+//	exercises/follow          runs an answer that follows the pods of a scripted server: chapter 1
+//	exercises/podinformer     informers of pods: chapter 2
+//	exercises/podstore        a store of pods that counts what is read: chapter 3
+//	exercises/readfault       judges an answer whose read has failed: chapter 5
+//	exercises/storewatch      sees an object of the store that is changed for a moment: chapter 5
+//
 // What only tests use:
 //
 //	test/testkit      waits, buffers, processes
@@ -46,5 +60,6 @@
 //	test/docs         compares the texts with the code
 //	test/readmes      runs all READMEs
 //
-// No package imports a chapter. Only tests, exercises and scripts/exercise import from the last two groups.
+// No package imports a chapter, apart from exercises/06-crd-codegen: it needs the types. Only tests, exercises and scripts/exercise
+// import from the last three groups.
 package internal

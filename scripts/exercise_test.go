@@ -32,7 +32,7 @@ func exerciseWorkbook(t *testing.T) string {
 		}
 		write(t, filepath.Join(root, name), string(data))
 	}
-	for _, folder := range []string{"scripts", "internal/exercise/manifest", "internal/exercise/grade"} {
+	for _, folder := range []string{"scripts", "internal/exercise/manifest", "internal/exercise/grade", "internal/test/testkit"} {
 		if err := os.CopyFS(filepath.Join(root, folder), os.DirFS(filepath.Join("..", folder))); err != nil {
 			t.Fatal(err)
 		}
@@ -65,25 +65,31 @@ func exerciseWorkbook(t *testing.T) string {
 
 func addExercise(t *testing.T, root, folder string) {
 	t.Helper()
+	e := manifest.Exercise{Folder: folder}
 	write(t, filepath.Join(root, folder, "README.md"), "# Double a number\n\nThe task is in exercise.go.\n")
-	write(t, filepath.Join(root, folder, "exercise.go"), double("n"))
-	answers := filepath.Join(root, filepath.Dir(folder), "answers", filepath.Base(folder))
-	write(t, filepath.Join(answers, "testdata", "exercise.go"), double("n"))
-	write(t, filepath.Join(answers, "solution.go"), double("n + n"))
+	write(t, filepath.Join(root, e.File()), double("n"))
+	write(t, filepath.Join(root, e.Starter()), double("n"))
+	write(t, filepath.Join(root, e.Solution()), double("n + n"))
 	write(t, filepath.Join(root, folder, "exercise_test.go"), `package exercise_test
 
 import (
-	"fmt"
 	"testing"
 
 	exercise "example.com/client-go-workbook/`+folder+`"
-	answers "example.com/client-go-workbook/`+filepath.Dir(folder)+"/answers/"+filepath.Base(folder)+`"
+	graders "example.com/client-go-workbook/`+filepath.ToSlash(e.Graders())+`"
+)
+
+func TestExercise(t *testing.T) { graders.`+e.Variable()+`.Test(t, exercise.Double) }
+`)
+	write(t, filepath.Join(root, e.Grader()), `package graders
+
+import (
+	"fmt"
+
 	"example.com/client-go-workbook/internal/exercise/grade"
 )
 
-var grader = grade.Exercise[func(int) int]{
-	Learner:  exercise.Double,
-	Accepted: []func(int) int{answers.Double},
+var `+e.Variable()+` = grade.Exercise[func(int) int]{
 	Grade: func(t *grade.T, double func(int) int) {
 		n := 3 + t.Rand.IntN(100)
 		if got := double(n); got != 2*n {
@@ -91,8 +97,6 @@ var grader = grade.Exercise[func(int) int]{
 		}
 	},
 }
-
-func TestExercise(t *testing.T) { grader.Test(t) }
 `)
 }
 
@@ -139,7 +143,7 @@ func TestExercise(t *testing.T) {
 		for answer, want := range map[string]string{
 			double("m"):   "\n  exercise.go:4:33: undefined: m\n",
 			double("n n"): "\n  exercise.go:4:",
-			strings.ReplaceAll(double("n"), "Double", "Twice"): "\n  exercise_test.go:13:21: undefined: exercise.Double\n  The grader cannot use your answer: ",
+			strings.ReplaceAll(double("n"), "Double", "Twice"): "\n  exercise_test.go:10:67: undefined: exercise.Double\n  The grader cannot use your answer: ",
 			"package exercise\n\nimport \"no/such\"\n":         "\n  exercise.go:3:8: package no/such is not in std",
 			double(strings.Repeat("x + ", 40) + "n"):           "\n  exercise.go:4:33: undefined: x\n",
 		} {
@@ -160,7 +164,7 @@ func TestExercise(t *testing.T) {
 		write(t, file, double("n"))
 		contains(t, makeIn(t, root, "solution", "1.1"), 2, "1.1 is not solved yet: make hint 1.1 helps. FORCE=1 make solution 1.1 shows")
 		contains(t, makeIn(t, root, "solution", "1.1", "FORCE=1"), 0,
-			"01-listwatch/exercises/answers/01-double/solution.go\n", "return n + n")
+			"internal/exercises/01-listwatch/answers/01-double/solution.go\n", "return n + n")
 		write(t, file, double("2 * n"))
 		contains(t, makeIn(t, root, "solution", "1.1"), 0, "1.1 has changed: grading it.\n", "1.1 is solved.\n", "return n + n")
 	})
@@ -173,23 +177,23 @@ func TestExercise(t *testing.T) {
 	})
 	t.Run("progress grades only what has changed", func(t *testing.T) {
 		env := []string{fakes(t, map[string]string{"go": "exit 9"})}
-		answers := filepath.Join(root, "01-listwatch", "exercises", "answers")
-		write(t, filepath.Join(answers, "01-double", "solution.go"), double("2 * n")) // decides nothing
+		again := manifest.Exercise{Folder: "01-listwatch/exercises/02-again"}
+		write(t, filepath.Join(root, again.Solution()), double("2 * n")) // decides nothing
 		got := run(t, env, filepath.Join(root, "scripts", "exercise.sh"), "progress")
 		contains(t, got, 0, "1 of 3 exercises are solved.")
+		write(t, filepath.Join(root, again.File()), double("3 * n"))
+		contains(t, makeIn(t, root, "progress"), 0, "1.2 has changed: grading it.\n",
+			"1.2 is not solved: make exercise 1.2 says why.\n", "1 of 3 exercises are solved.")
+		grader := filepath.Join(root, again.Grader())
+		write(t, grader, string(testkit.Must(os.ReadFile(grader))(t))+"// Another one.\n")
+		contains(t, makeIn(t, root, "progress"), 0, "1.2 has changed: grading it.\n")
+		write(t, filepath.Join(root, again.File()), double("n"))
 		write(t, file, double("3 * n"))
-		grader := filepath.Join(filepath.Dir(file), "exercise_test.go")
-		source := testkit.Must(os.ReadFile(grader))(t)
-		write(t, grader, string(source)+"// Another one.\n")
-		contains(t, makeIn(t, root, "progress"), 0, "1.1 has changed: grading it.\n",
-			"1.1 is not solved: make exercise 1.1 says why.\n",
-			"0 of 3 exercises are solved.")
-		write(t, grader, string(source))
 	})
 	t.Run("what is changed for practice stays solved until it is reset", func(t *testing.T) {
 		contains(t, makeIn(t, root, "progress"), 0, "1 of 3 exercises are solved.\nChanged since then: 1.1.\n", "Next: 1.2")
 		contains(t, makeIn(t, root, "exercise", "1.1"), 0, "not solved 1.1", "1.1 stays solved until make reset 1.1.\n")
-		contains(t, makeIn(t, root, "solution", "1.1"), 0, "return 2 * n")
+		contains(t, makeIn(t, root, "solution", "1.1"), 0, "return n + n")
 		write(t, file, double("2 * n"))
 		if got := makeIn(t, root, "progress"); strings.Contains(got.stdout, "Changed") || got.stderr != "" {
 			t.Errorf("it is as it was accepted: %+v", got)
@@ -238,7 +242,7 @@ func TestExerciseThatIsNotGraded(t *testing.T) {
 	t.Parallel()
 	root := exerciseWorkbook(t)
 	folder := filepath.Join("01-listwatch", "exercises", "01-double")
-	answers := filepath.Join("01-listwatch", "exercises", "answers", "01-double")
+	e := manifest.Exercise{Folder: folder}
 	file := filepath.Join(root, folder, "exercise.go")
 	git(t, root, "init", "-q", "-b", "main")
 	git(t, root, "add", "-A")
@@ -275,32 +279,35 @@ func TestExerciseThatIsNotGraded(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	for _, name := range []string{"exercise_test.go", "../answers/01-double/solution.go", "../answers/01-double"} {
-		path := filepath.Join(folder, name)
+	for _, path := range []string{filepath.Join(folder, "exercise_test.go"), e.Grader(), e.Answers(), e.Graders()} {
 		if err := os.RemoveAll(filepath.Join(root, path)); err != nil {
 			t.Fatal(err)
 		}
 		grade(" is missing. This brings it back:\n  git checkout HEAD " + path + "\n")
 		git(t, root, "checkout", "HEAD", path)
 	}
-	if err := os.Remove(filepath.Join(root, answers, "solution.go")); err != nil {
+	if err := os.Remove(filepath.Join(root, e.Solution())); err != nil {
 		t.Fatal(err)
 	}
-	contains(t, makeIn(t, root, "solution", "1.1", "FORCE=1"), 2, "git checkout HEAD "+filepath.Join(answers, "solution.go")+"\n")
-	git(t, root, "checkout", "HEAD", answers)
+	contains(t, makeIn(t, root, "solution", "1.1", "FORCE=1"), 2, "git checkout HEAD "+e.Solution()+"\n")
+	git(t, root, "checkout", "HEAD", e.Solution())
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
 	grade("  exercise.go is missing: make reset 1.1 brings it back\n")
 	contains(t, makeIn(t, root, "reset", "1.1"), 0, "1.1 is as it was in the beginning")
 
-	grader := filepath.Join(root, folder, "exercise_test.go")
-	write(t, grader, "package exercise\n")
+	test := filepath.Join(folder, "exercise_test.go")
+	write(t, filepath.Join(root, test), "package exercise\n")
 	contains(t, makeIn(t, root, "exercise", "1.1"), 2, "1.1 cannot be graded", "no tests to run")
-	source := testkit.Must(exec.Command("git", "-C", root, "show", "HEAD:"+filepath.Join(folder, "exercise_test.go")).Output())(t)
-	write(t, grader, string(source)+"// Another one.\n")
-	contains(t, makeIn(t, root, "exercise", "1.1"), 0,
-		"  The grader is not the one of git. This brings that back:\n  git checkout HEAD "+folder)
+	git(t, root, "checkout", "HEAD", test)
+	for _, path := range []string{test, e.Grader()} {
+		source := testkit.Must(os.ReadFile(filepath.Join(root, path)))(t)
+		write(t, filepath.Join(root, path), string(source)+"// Another one.\n")
+		contains(t, makeIn(t, root, "exercise", "1.1"), 0,
+			"  The grader is not the one of git. This brings that back:\n  git checkout HEAD "+path)
+		git(t, root, "checkout", "HEAD", path)
+	}
 }
 
 func TestExerciseWithADataRace(t *testing.T) {
@@ -404,19 +411,23 @@ func TestExerciseAfterAnUpgrade(t *testing.T) {
 	}
 	write(t, manifest, "- {name: 00-new, title: A new one, hints: [A, B], why: C}\n"+string(old))
 	addExercise(t, origin, "01-listwatch/exercises/00-new")
-	grader := filepath.Join(origin, "01-listwatch", "exercises", "02-again", "exercise_test.go")
+	grader := filepath.Join(origin, "internal", "exercises", "01-listwatch", "again.go")
 	source, err := os.ReadFile(grader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, grader, strings.Replace(string(source), "3 + t.Rand", "4 + t.Rand", 1))
+	write(t, grader, strings.Replace(string(source), "got != 2*n", "got == 2*n", 1)) // it would reject what it has accepted
 	git(t, origin, "add", "-A")
 	git(t, origin, "commit", "-q", "-m", "two")
 	git(t, first, "pull", "-q")
 
-	contains(t, makeIn(t, first, "progress"), 0, "1.3 has changed: grading it.\n", "1.3 is solved.\n",
-		"1 of 4 exercises are solved.\n", "Next: 1.1 A new one")
+	contains(t, makeIn(t, first, "progress"), 0, "1 of 4 exercises are solved.\n\nNext: 1.1 A new one")
+	contains(t, makeIn(t, first, "exercise", "1.3"), 0, "not solved 1.3", "1.3 stays solved until make reset 1.3.\n")
 	contains(t, makeIn(t, second, "progress"), 0, "0 of 3 exercises are solved.\n")
+	// As a workbook of before has remembered it, with the checksum of a grader that is no more.
+	write(t, filepath.Join(second, ".progress", "01-listwatch", "02-again.json"),
+		`{"checksum": "a", "verdict": {"passed": true}, "accepted": {"checksum": "a", "grader": "b"}}`)
+	contains(t, makeIn(t, second, "progress"), 0, "1 of 3 exercises are solved.\n\nNext: ")
 	status, err := exec.Command("git", "-C", first, "status", "--short").Output()
 	if err != nil || string(status) != " M "+again+"\n" {
 		t.Errorf("git sees %q, %v: want only the answer", status, err)

@@ -26,53 +26,51 @@ func moduleOf(root string) (string, error) {
 }
 
 // checksum is one of all files that a verdict depends on: the answer, the grader, the packages of this module that they
-// import, and go.mod, which has the versions of all other modules. The answers that the grader is tested with decide nothing.
-func (w *workbook) checksum(e exercise) (string, error) { return w.sum(e, false) }
-
-// graderChecksum is the same without the learner's files.
-func (w *workbook) graderChecksum(e exercise) (string, error) { return w.sum(e, true) }
-
-func (w *workbook) sum(e exercise, withoutAnswer bool) (string, error) {
-	sum := sha256.New()
-	add := func(name string) error {
-		data, err := os.ReadFile(filepath.Join(w.root, name))
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(sum, "%s %d\n%s", filepath.ToSlash(name), len(data), data)
-		return nil
-	}
-	if err := add("go.mod"); err != nil {
-		return "", err
-	}
-	const separator = string(filepath.Separator)
-	folders := []string{e.Folder}
+// import, and go.mod, which has the versions of all other modules.
+func (w *workbook) checksum(e exercise) (string, error) {
+	all, folders := []string{"go.mod"}, []string{e.Folder}
 	for i := 0; i < len(folders); i++ {
 		// An exercise may have folders of data; other packages are one folder each.
 		names, err := w.files(folders[i], i == 0)
 		if err != nil {
 			return "", err
 		}
+		all = append(all, names...)
 		for _, name := range names {
-			if withoutAnswer && isAnswer(e, name) {
-				continue
-			}
-			if err := add(name); err != nil {
-				return "", err
-			}
 			for _, folder := range w.imports(name) {
-				if !slices.Contains(folders, folder) && !strings.HasPrefix(folder+separator, e.Answers()+separator) {
+				if !slices.Contains(folders, folder) {
 					folders = append(folders, folder)
 				}
 			}
 		}
+	}
+	return w.sum(all)
+}
+
+// answerChecksum is one of the learner's files.
+func (w *workbook) answerChecksum(e exercise) (string, error) {
+	names, err := w.files(e.Folder, true)
+	if err != nil {
+		return "", err
+	}
+	return w.sum(slices.DeleteFunc(names, func(name string) bool { return !isAnswer(e, name) }))
+}
+
+func (w *workbook) sum(names []string) (string, error) {
+	sum := sha256.New()
+	for _, name := range names {
+		data, err := os.ReadFile(filepath.Join(w.root, name))
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(sum, "%s %d\n%s", filepath.ToSlash(name), len(data), data)
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
 // isAnswer reports whether a file is the learner's: exercise.go, or one that they have put beside it.
 func isAnswer(e exercise, name string) bool {
-	return filepath.Dir(name) == e.Folder && filepath.Ext(name) == ".go" && name != grader(e)
+	return filepath.Dir(name) == e.Folder && filepath.Ext(name) == ".go" && name != testFile(e)
 }
 
 // files returns the files of a folder that can decide a verdict: no tests of other packages, no texts, no kept answers.

@@ -10,40 +10,44 @@ import (
 	"syscall"
 )
 
-// compareWithGit looks at the files that an exercise needs. It returns a line about one that is missing, and whether the
-// grader is another than that of the last commit. Without git it knows only whether exercise.go is there.
-func (w *workbook) compareWithGit(ctx context.Context, e exercise) (missing string, another bool) {
+// compareWithGit looks at the files that an exercise needs. It returns a line about one that is missing, and a file of the
+// grader that is another than in the last commit. Without git it knows only whether exercise.go is there.
+func (w *workbook) compareWithGit(ctx context.Context, e exercise) (missing, another string) {
 	if _, err := os.Stat(filepath.Join(w.root, e.File())); os.IsNotExist(err) {
-		return fmt.Sprintf("exercise.go is missing: make reset %s brings it back", e.ID), false
+		return fmt.Sprintf("exercise.go is missing: make reset %s brings it back", e.ID), ""
 	}
 	var said bytes.Buffer
 	diff := command(ctx, syscall.SIGKILL, "git", "--no-optional-locks", "diff", "--name-status", "--no-renames", "--relative",
-		"-z", "HEAD", "--", e.Folder, e.Answers())
+		"-z", "HEAD", "--", e.Folder, e.Starter(), ":(glob)"+filepath.ToSlash(e.Graders())+"/*.go")
 	diff.Dir, diff.Env, diff.Stdout = w.root, environment(), &said
 	_ = runGroup(diff) // without git it prints nothing
 	var deleted []string
 	words := strings.Split(said.String(), "\x00") // a letter and a file in turn
 	for i := 0; i+1 < len(words); i += 2 {
 		switch file := filepath.FromSlash(words[i+1]); {
-		case file == e.File() || filepath.Ext(file) == ".md":
+		case file == e.File(), filepath.Ext(file) == ".md", file != testFile(e) && strings.HasSuffix(file, "_test.go"):
 		case words[i] == "D":
 			deleted = append(deleted, file)
-		case file == grader(e):
-			another = true
+		case file == testFile(e) || file == e.Grader():
+			another = file
 		}
 	}
 	if len(deleted) == 0 {
 		return "", another
 	}
 	file := deleted[0]
-	if len(deleted) > 1 && filepath.Dir(file) != e.Folder {
-		file = e.Answers() // nothing there is the learner's
+	switch { // nothing is the learner's in other folders
+	case filepath.Dir(file) == e.Folder:
+	case len(deleted) > 1:
+		file = e.Graders()
+	case file == e.Starter():
+		file = e.Answers()
 	}
-	return isMissing(file), false
+	return isMissing(file), ""
 }
 
-// grader returns the path of an exercise's grader, from the workbook's root.
-func grader(e exercise) string { return filepath.Join(e.Folder, "exercise_test.go") }
+// testFile returns the path of the test that calls an exercise's grader, from the workbook's root.
+func testFile(e exercise) string { return filepath.Join(e.Folder, "exercise_test.go") }
 
 // isMissing says how a file of the workbook comes back.
 func isMissing(file string) string {

@@ -23,8 +23,8 @@ type outcome struct {
 	verdict   *manifest.Verdict
 	// compiler has what the compiler says, if there is no verdict. Five lines at most.
 	compiler []string
-	another  bool // exercise_test.go is not the one of git
-	before   bool // an answer was accepted before
+	another  string // a file of the grader that is not the one of git
+	before   bool   // an answer was accepted before
 	took     time.Duration
 }
 
@@ -49,7 +49,7 @@ func (w *workbook) grade(ctx context.Context, e exercise, report func(line strin
 	if err != nil {
 		return o, err
 	}
-	of, err := w.graderChecksum(e)
+	answer, err := w.answerChecksum(e)
 	if err != nil {
 		return o, err
 	}
@@ -57,7 +57,7 @@ func (w *workbook) grade(ctx context.Context, e exercise, report func(line strin
 	if err != nil {
 		return o, err
 	}
-	o.before = r.Accepted != nil && r.Accepted.Grader == of
+	o.before = r.Accepted != nil
 	if o.untouched, err = e.IsStarter(w.root); err != nil {
 		return o, err
 	}
@@ -94,7 +94,7 @@ func (w *workbook) grade(ctx context.Context, e exercise, report func(line strin
 	return o, w.update(w.taskOf(e), func(r *record) {
 		r.Checksum, r.Verdict = sum, o.verdict
 		if o.passed() {
-			r.Accepted = &accepted{sum, of}
+			r.Accepted = &accepted{answer}
 		}
 	})
 }

@@ -14,8 +14,8 @@ import (
 )
 
 // record is what is remembered of a task, in a file of .progress. A verdict counts only as long as the checksum is that
-// of the answer and its grader. An exercise is solved once an answer was accepted, whatever the file has now: until the
-// grader changes, or make reset.
+// of the answer and its grader. An exercise is solved once an answer was accepted, whatever the file and the grader have now:
+// until make reset.
 type record struct {
 	Checksum string            `json:"checksum,omitempty"`
 	Verdict  *manifest.Verdict `json:"verdict,omitempty"`
@@ -25,10 +25,9 @@ type record struct {
 	Later    bool              `json:"later,omitempty"`  // the prediction was put off
 }
 
-// accepted has the checksums of the last answer that was accepted: with its grader, and of the grader alone.
+// accepted has the checksum of the last answer that was accepted. Workbooks of before had another one: then it is empty.
 type accepted struct {
-	Checksum string `json:"checksum"`
-	Grader   string `json:"grader"`
+	Answer string `json:"answer"`
 }
 
 // recordPath is named for the exercise's folder, not for its number, which changes when another one is put before it.

@@ -98,8 +98,8 @@ func (w *workbook) outcomeText(o outcome, width int) string {
 	if o.before && !o.passed() {
 		add("  An earlier answer was accepted: %s stays solved until make reset %s.", e.ID, e.ID)
 	}
-	if o.another {
-		add("  The grader is not the one of git. This brings that back:\n  %s", comesBack(grader(e)))
+	if o.another != "" {
+		add("  The grader is not the one of git. This brings that back:\n  %s", comesBack(o.another))
 	}
 	if o.verdict != nil && len(o.verdict.Printed) > 0 {
 		add("  Your answer has printed:")

@@ -160,17 +160,14 @@ func (w *workbook) solved(ctx context.Context, e exercise) (bool, error) {
 }
 
 // remembered returns what is known of an exercise without grading it: an untouched one is open, and one is solved if its
-// grader has accepted an answer, whatever the file has now.
+// grader has accepted an answer, whatever the file and the grader have now.
 func (w *workbook) remembered(e exercise) (solved, known bool, err error) {
 	r, err := w.record(w.taskOf(e))
 	if err != nil {
 		return false, false, err
 	}
 	if r.Accepted != nil {
-		of, err := w.graderChecksum(e)
-		if err != nil || r.Accepted.Grader == of {
-			return true, true, err
-		}
+		return true, true, nil
 	}
 	if r.Verdict != nil {
 		sum, err := w.checksum(e)
@@ -188,11 +185,11 @@ func (w *workbook) remembered(e exercise) (solved, known bool, err error) {
 // changed reports whether the answer is another than the one that was accepted.
 func (w *workbook) changed(e exercise) (bool, error) {
 	r, err := w.record(w.taskOf(e))
-	if err != nil || r.Accepted == nil {
+	if err != nil || r.Accepted == nil || r.Accepted.Answer == "" {
 		return false, err
 	}
-	sum, err := w.checksum(e)
-	return sum != r.Accepted.Checksum, err
+	sum, err := w.answerChecksum(e)
+	return sum != r.Accepted.Answer, err
 }
 
 func (w *workbook) taskOf(e exercise) task {

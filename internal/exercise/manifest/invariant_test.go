@@ -29,7 +29,7 @@ func TestEveryExerciseIsWhole(t *testing.T) {
 	listed := map[string]bool{}
 	for _, chapter := range chapters {
 		for _, e := range chapter.Exercises {
-			listed[e.Folder] = true
+			listed[e.Folder], listed[e.Answers()] = true, true
 			t.Run(e.ID, func(t *testing.T) {
 				for _, problem := range problems(t, root, e) {
 					t.Errorf("%s: %s", e.Folder, problem)
@@ -37,13 +37,15 @@ func TestEveryExerciseIsWhole(t *testing.T) {
 			})
 		}
 	}
-	graders, err := filepath.Glob(filepath.Join(root, "[0-9]*", "exercises", "*", "exercise_test.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, grader := range graders {
-		if folder, _ := filepath.Rel(root, filepath.Dir(grader)); !listed[folder] {
-			t.Errorf("%s is not in its chapter's exercises.yaml", folder)
+	for _, pattern := range []string{"[0-9]*/exercises/*/exercise_test.go", "internal/exercises/*/answers/*/solution.go"} {
+		files, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			if folder, _ := filepath.Rel(root, filepath.Dir(file)); !listed[folder] {
+				t.Errorf("%s is not in its chapter's exercises.yaml", folder)
+			}
 		}
 	}
 }
@@ -53,8 +55,8 @@ var (
 	link      = regexp.MustCompile(`\]\(([^)#]+)(?:#[^)]*)?\)`)
 	fileName  = regexp.MustCompile("`([\\w./-]+\\.(?:go|md|yaml|sh))`")
 	skeleton  = regexp.MustCompile(`(?s)^# [^\n]+\n\n.*\[exercise\.go\]\(exercise\.go\).*\n\n\*\*Why\.\*\* .*\n\n` +
-		`\*\*Done when\*\*[ ,\n].*\n\nThe grader is \[exercise_test\.go\]\(exercise_test\.go\)\.\n$`)
-	entry    = regexp.MustCompile(`\{Name: "([^"]+)",\s+Answer: (?:answers\.)?(\w+)`)
+		`\*\*Done when\*\*[ ,\n].*\n\nThe grader is \[\w+\.go\]\(\.\./\.\./\.\./internal/exercises/[\w-]+/\w+\.go\)\.\n$`)
+	entry    = regexp.MustCompile(`\.Rejects\(t, "([^"]+)", (?:answers\.)?(\w+)`)
 	noLetter = regexp.MustCompile(`[^A-Za-z0-9]`)
 	source   = regexp.MustCompile(`((?:sigs\.)?k8s\.io/[\w-]+)/([\w./-]+\.go)`)
 )
@@ -73,7 +75,8 @@ func problems(t *testing.T, root string, e manifest.Exercise) (found []string) {
 	}
 
 	// From the exercise's folder.
-	answers := "../answers/" + e.Name + "/"
+	answers, _ := filepath.Rel(e.Folder, e.Answers())
+	grader, _ := filepath.Rel(e.Folder, e.Grader())
 	readme := read("README.md")
 	first, rest, _ := strings.Cut(readme, "\n")
 	if want := "# " + e.ID + " " + e.Title; first != want {
@@ -94,21 +97,29 @@ func problems(t *testing.T, root string, e manifest.Exercise) (found []string) {
 	if !skeleton.MatchString(readme) {
 		problem("README.md has not the parts of the others, in their order: the task with a link to exercise.go, **Why.**, " +
 			"**Done when**, the link to the grader")
+	} else if link := fmt.Sprintf("[%s](%s)", filepath.Base(grader), grader); !strings.Contains(readme, link) {
+		problem("README.md does not link to the grader: %s", link)
 	}
 
-	now, starter, solution := read("exercise.go"), read(answers+"testdata/exercise.go"), read(answers+"solution.go")
+	now, starter, solution := read("exercise.go"), read(answers+"/starter/exercise.go"), read(answers+"/solution.go")
 	// What the learner has changed is the learner's.
 	if starter != "" && now != starter && !changed(folder) {
-		problem("exercise.go is not %stestdata/exercise.go", answers)
+		problem("exercise.go is not %s/starter/exercise.go", answers)
 	}
 	head := fmt.Sprintf("// Package exercise answers %q. README.md has the task.\n", e.Title)
-	for name, text := range map[string]string{"testdata/exercise.go": starter, "solution.go": solution} {
+	for name, text := range map[string]string{"starter/exercise.go": starter, "solution.go": solution} {
 		if text != "" && !strings.HasPrefix(text, head) {
-			problem("%s%s does not begin with %q", answers, name, head)
+			problem("%s/%s does not begin with %q", answers, name, head)
 		}
 	}
-	if grader := readIfThere(filepath.Join(folder, "exercise_test.go")); grader != "" { // or README.md names what does not exist
-		found = append(found, namesOfMistakes(grader, readIfThere(filepath.Join(folder, answers, "mistakes.go")))...)
+	if want := e.Variable() + ".Test(t, "; !strings.Contains(read("exercise_test.go"), want) {
+		problem("exercise_test.go has not %q", want)
+	}
+	if test := read(strings.TrimSuffix(grader, ".go") + "_test.go"); test != "" {
+		found = append(found, namesOfMistakes(test, readIfThere(filepath.Join(folder, answers, "mistakes.go")))...)
+	}
+	if is := strings.Contains(readIfThere(filepath.Join(folder, grader)), "\n\tCluster: "); is != e.Cluster {
+		problem("the manifest says cluster: %v, and the grader %v", e.Cluster, is)
 	}
 
 	if len(e.Hints) < 2 {
@@ -128,30 +139,24 @@ func problems(t *testing.T, root string, e manifest.Exercise) (found []string) {
 	return found
 }
 
-// namesOfMistakes returns the mistakes of a grader whose name, such as "asks once", is not the name of their function,
+// namesOfMistakes returns the mistakes in a grader's test whose name, such as "asks once", is not the name of their function,
 // AsksOnce, and functions without a comment that says what is wrong. 6.2 has a package for each mistake, not a function.
-func namesOfMistakes(grader, mistakes string) (found []string) {
-	file, err := parser.ParseFile(token.NewFileSet(), "exercise_test.go", grader, 0)
-	if err != nil || file.Name.Name != "exercise_test" {
-		return append(found, "exercise_test.go is not a file of package exercise_test")
-	}
-	_, table, _ := strings.Cut(grader, "Rejected: ")
-	table, _, _ = strings.Cut(table, "\n\t},\n")
+func namesOfMistakes(test, mistakes string) (found []string) {
 	rejected := map[string]bool{}
-	for _, entry := range entry.FindAllStringSubmatch(table, -1) {
+	for _, entry := range entry.FindAllStringSubmatch(test, -1) {
 		name, function := entry[1], entry[2]
 		rejected[function] = true
 		if !strings.EqualFold(noLetter.ReplaceAllString(name, ""), function) || name[0] < 'a' || name[0] > 'z' {
 			found = append(found, fmt.Sprintf("the mistake %q has the function %s", name, function))
 		}
 	}
-	if names := strings.Count(table, "{Name: "); names < 3 || names != len(rejected) {
-		found = append(found, fmt.Sprintf("exercise_test.go has %d mistakes with %d names, at least 3 are needed", len(rejected), names))
+	if names := strings.Count(test, ".Rejects(t, "); names < 3 || names != len(rejected) {
+		found = append(found, fmt.Sprintf("the test has %d mistakes with %d names, at least 3 are needed", len(rejected), names))
 	}
 	if mistakes == "" {
 		return found
 	}
-	file, err = parser.ParseFile(token.NewFileSet(), "mistakes.go", mistakes, parser.ParseComments)
+	file, err := parser.ParseFile(token.NewFileSet(), "mistakes.go", mistakes, parser.ParseComments)
 	if err != nil {
 		return append(found, err.Error())
 	}
@@ -228,24 +233,24 @@ Write [exercise.go](exercise.go), as in ` + "`main.go`" + `.
 
 **Done when** it is done.
 
-The grader is [exercise_test.go](exercise_test.go).
+The grader is [a.go](../../../internal/exercises/01-list/a.go).
 == 01-list/exercises/01-a/exercise.go
 ` + head + `
 == 01-list/exercises/01-a/exercise_test.go
-package exercise_test
-
-var grader = grade.Exercise[answer]{
-	Rejected: []grade.Rejected[answer]{
-		{Name: "asks once", Answer: answers.AsksOnce},
-		{Name: "asks the others' server", Answer: answers.AsksTheOthersServer},
-		{Name: "asks twice", Answer: answers.AsksTwice},
-	},
+func TestExercise(t *testing.T) { graders.A.Test(t, exercise.Ask) }
+== internal/exercises/01-list/a.go
+package list
+== internal/exercises/01-list/a_test.go
+func TestA(t *testing.T) {
+	e.Rejects(t, "asks once", answers.AsksOnce, "one")
+	e.Rejects(t, "asks the others' server", answers.AsksTheOthersServer, "others")
+	e.Rejects(t, "asks twice", answers.AsksTwice, "two")
 }
-== 01-list/exercises/answers/01-a/testdata/exercise.go
+== internal/exercises/01-list/answers/01-a/starter/exercise.go
 ` + head + `
-== 01-list/exercises/answers/01-a/solution.go
+== internal/exercises/01-list/answers/01-a/solution.go
 ` + head + `
-== 01-list/exercises/answers/01-a/mistakes.go
+== internal/exercises/01-list/answers/01-a/mistakes.go
 package exercise
 
 // AsksOnce does not ask again.
@@ -265,15 +270,17 @@ func AsksOnce() {}
 		"many words":        {replaced("Write", strings.Repeat("Write ", 180)), why, 2, "README.md has 195 words"},
 		"no reason":         {replaced("**Why.**", "Why?"), why, 2, "README.md has not the parts of the others"},
 		"no end":            {replaced("**Done when**", "Done when"), why, 2, "README.md has not the parts of the others"},
-		"another starter":   {other, why, 2, "exercise.go is not ../answers/01-a/testdata/exercise.go"},
-		"no starter":        {replaced("testdata/exercise.go", "testdata/starter.go"), why, 2, "testdata/exercise.go is missing"},
+		"another starter":   {other, why, 2, "exercise.go is not ../../../internal/exercises/01-list/answers/01-a/starter/exercise.go"},
+		"no starter":        {replaced("starter/exercise.go", "starter/other.go"), why, 2, "starter/exercise.go is missing"},
 		"another head":      {replaced("solution.go\n// Package", "solution.go\n// The package"), why, 2, "solution.go does not begin"},
 		"no solution":       {replaced("solution.go", "answer.go"), why, 2, "solution.go is missing"},
-		"two mistakes":      {replaced("\t\t{Name: \"asks twice\", Answer: answers.AsksTwice},\n", ""), why, 2, "has 2 mistakes"},
+		"two mistakes":      {replaced("\te.Rejects(t, \"asks twice\", answers.AsksTwice, \"two\")\n", ""), why, 2, "has 2 mistakes"},
 		"another name":      {replaced("asks twice", "asks again"), why, 2, `the mistake "asks again" has the function AsksTwice`},
 		"no comment":        {replaced("// AsksOnce does not", "// It does not"), why, 2, "AsksOnce has no comment that says the mistake"},
-		"no grader":         {replaced("exercise_test.go\npackage", "grader.go\npackage"), why, 2, "README.md names exercise_test.go"},
-		"the same package":  {replaced("package exercise_test", "package exercise"), why, 2, "not a file of package exercise_test"},
+		"no grader":         {replaced("01-list/a.go\npackage", "01-list/b.go\npackage"), why, 2, "README.md names ../../../internal"},
+		"another grader":    {replaced("[a.go](", "[b.go]("), why, 2, "README.md does not link to the grader"},
+		"a grader unasked":  {replaced("graders.A.Test", "graders.B.Test"), why, 2, "exercise_test.go has not"},
+		"a cluster":         {replaced("package list\n", "package list\n\tCluster: true,\n"), why, 2, "false, and the grader true"},
 		"one hint":          {whole, why, 1, "it has 1 hints"},
 		"no source":         {whole, "See the reflector.", 2, "why names no source file"},
 		"a wrong source":    {whole, "See k8s.io/client-go/none.go.", 2, "why names k8s.io/client-go/none.go, which does not exist"},

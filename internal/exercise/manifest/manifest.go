@@ -1,5 +1,5 @@
 // Package manifest knows which exercises the workbook has, in their order, and what their manifests say. [Load] is the
-// way in. The graders are not here, but beside each exercise.
+// way in. The graders are not here, but in internal/exercises.
 package manifest
 
 import (
@@ -40,13 +40,31 @@ type Exercise struct {
 // File returns the path of the learner's file, from the workbook's root.
 func (e Exercise) File() string { return filepath.Join(e.Folder, "exercise.go") }
 
-// Answers returns the folder of the answers that the grader is tested with.
-func (e Exercise) Answers() string {
-	return filepath.Join(filepath.Dir(e.Folder), "answers", filepath.Base(e.Folder))
+// Graders returns the folder of the package that has the graders of the exercise's chapter.
+func (e Exercise) Graders() string {
+	return filepath.Join("internal", "exercises", filepath.Dir(filepath.Dir(e.Folder)))
 }
 
-// Starter returns the path of the file that File is a copy of in the beginning. The go command ignores a folder testdata.
-func (e Exercise) Starter() string { return filepath.Join(e.Answers(), "testdata", "exercise.go") }
+// Grader returns the path of the grader: nogap.go for 02-no-gap.
+func (e Exercise) Grader() string {
+	return filepath.Join(e.Graders(), strings.ToLower(e.Variable())+".go")
+}
+
+// Variable returns the name that the grader has in its package: NoGap for 02-no-gap.
+func (e Exercise) Variable() (name string) {
+	for _, word := range strings.Split(filepath.Base(e.Folder), "-")[1:] {
+		name += strings.ToUpper(word[:1]) + word[1:]
+	}
+	return name
+}
+
+// Answers returns the folder of the answers that the grader is tested with.
+func (e Exercise) Answers() string {
+	return filepath.Join(e.Graders(), "answers", filepath.Base(e.Folder))
+}
+
+// Starter returns the path of the file that File is a copy of in the beginning.
+func (e Exercise) Starter() string { return filepath.Join(e.Answers(), "starter", "exercise.go") }
 
 // Solution returns the path of the solution. It can stand in the place of File as it is.
 func (e Exercise) Solution() string { return filepath.Join(e.Answers(), "solution.go") }

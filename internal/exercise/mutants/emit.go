@@ -190,10 +190,10 @@ func (c *checked) shared(o types.Object) bool {
 	return ok && !t.IsAlias() && named.NumMethods() == 0
 }
 
-// emit writes a file of the grader's package with a mutant under names of its own, which adds it to the grader's mistakes.
-func (c *checked) emit(number int, name, answersPath string, root element) string {
+// emit writes a file of the graders' test with a mutant under names of its own. It is the variable mutant_m7, if 7 is the number.
+func (c *checked) emit(number int, pkg, gradersPath, answersPath string, root element) string {
 	suffix := fmt.Sprintf("_m%d", number)
-	imports := map[string]string{"answers" + suffix: answersPath, "grade" + suffix: gradePath}
+	imports := map[string]string{"answers" + suffix: answersPath}
 	var body strings.Builder
 	for _, d := range c.closure(root.names) {
 		var renames []edit
@@ -220,7 +220,7 @@ func (c *checked) emit(number int, name, answersPath string, root element) strin
 			return true
 		})
 		// A verdict names the place in the answer, not in this file.
-		fmt.Fprintf(&body, "//line /exercises/answers/%s:%d\n%s\n\n", filepath.Base(answersPath)+"/"+d.file,
+		fmt.Fprintf(&body, "//line /answers/%s:%d\n%s\n\n", filepath.Base(answersPath)+"/"+d.file,
 			c.fset.Position(d.decl.Pos()).Line, apply(c.text(d.decl), renames))
 	}
 	answer := root.text
@@ -229,15 +229,18 @@ func (c *checked) emit(number int, name, answersPath string, root element) strin
 			answer = replaceWord(answer, "answers."+name, name+suffix)
 		}
 	}
+	if strings.Contains(answer, "graders.") {
+		imports["graders"+suffix] = gradersPath
+		answer = strings.ReplaceAll(answer, "graders.", "graders"+suffix+".")
+	}
 	var b strings.Builder
-	b.WriteString("package exercise_test\n\nimport (\n")
+	fmt.Fprintf(&b, "package %s\n\nimport (\n", pkg)
 	for _, local := range slices.Sorted(maps.Keys(imports)) {
 		fmt.Fprintf(&b, "\t%s %q\n", local, imports[local])
 	}
 	fmt.Fprintf(&b, ")\n\nvar _ = answers%s.%s\n\n", suffix, root.names[0])
 	b.WriteString(body.String())
-	fmt.Fprintf(&b, "func init() {\n\tgrader.Rejected = append(grader.Rejected, grade%s.Rejected[answer]{Name: %q, Answer: %s})\n}\n",
-		suffix, name, answer)
+	fmt.Fprintf(&b, "var mutant%s = %s\n", suffix, answer)
 	return b.String()
 }
 

@@ -20,10 +20,7 @@ import (
 	"example.com/client-go-workbook/internal/exercise/manifest"
 )
 
-const (
-	module    = "example.com/client-go-workbook/"
-	gradePath = module + "internal/exercise/grade"
-)
+const module = "example.com/client-go-workbook/"
 
 // report is what came of an exercise's mutants.
 type report struct {
@@ -110,20 +107,26 @@ func number(index int) string { return fmt.Sprintf("mutant %d", index+1) }
 // write makes the mutants of an exercise, those that compile, and writes a file for each.
 func write(o options, p *packages, e manifest.Exercise, source map[string]string, folder string) ([]mutant, overlay, error) {
 	files := overlay{map[string]string{}}
-	roots, err := accepted(e)
+	pkg, roots, err := accepted(e)
 	if err != nil {
 		return nil, files, err
 	}
-	answersPath := module + filepath.ToSlash(e.Answers())
+	gradersPath, answersPath := module+filepath.ToSlash(e.Graders()), module+filepath.ToSlash(e.Answers())
 	original, err := p.check(answersPath, source)
 	if err != nil {
 		return nil, files, err
 	}
-	inFolder, err := filepath.Abs(e.Folder)
+	inFolder, err := filepath.Abs(e.Graders())
 	if err != nil {
 		return nil, files, err
 	}
+	add := func(name, text string) error {
+		file := filepath.Join(folder, e.ID+"-"+name)
+		files.Replace[filepath.Join(inFolder, name)] = file
+		return os.WriteFile(file, []byte(text), 0o600)
+	}
 	var mutants []mutant
+	var tests strings.Builder
 	seen, names := map[string]bool{}, map[string]int{}
 	for _, root := range roots {
 		for _, d := range original.closure(root.names) {
@@ -146,15 +149,15 @@ func write(o options, p *packages, e manifest.Exercise, source map[string]string
 				}
 				n := len(mutants)
 				mutants = append(mutants, m)
-				file := filepath.Join(folder, fmt.Sprintf("%s-%d.go", e.ID, n))
-				if err := os.WriteFile(file, []byte(changed.emit(n, number(n), answersPath, root)), 0o600); err != nil {
+				if err := add(fmt.Sprintf("mutant%d_test.go", n), changed.emit(n, pkg, gradersPath, answersPath, root)); err != nil {
 					return nil, files, err
 				}
-				files.Replace[filepath.Join(inFolder, fmt.Sprintf("mutant%d_test.go", n))] = file
+				fmt.Fprintf(&tests, "\tgraders.%s.Rejects(t, %q, mutant_m%d, \"\")\n", e.Variable(), number(n), n)
 			}
 		}
 	}
-	return mutants, files, nil
+	return mutants, files, add("mutants_test.go", fmt.Sprintf(
+		"package %s\n\nimport (\n\t\"testing\"\n\n\tgraders %q\n)\n\nfunc TestMutants(t *testing.T) {\n%s}\n", pkg, gradersPath, &tests))
 }
 
 // verdict is what a grader said of a mutant.
@@ -188,14 +191,14 @@ func runMutants(ctx context.Context, o options, e manifest.Exercise, files overl
 	if o.race {
 		args = append(args, "-race")
 	}
-	compile := exec.CommandContext(ctx, "go", append(args, "./"+filepath.ToSlash(e.Folder))...)
+	compile := exec.CommandContext(ctx, "go", append(args, "./"+filepath.ToSlash(e.Graders()))...)
 	if output, err := compile.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("the mutants do not compile: %w\n%s", err, output)
 	}
 	defer os.Remove(program)
-	test := exec.CommandContext(ctx, "go", "tool", "test2json", program, "-test.run=^TestGrader$/^mutant-",
+	test := exec.CommandContext(ctx, "go", "tool", "test2json", program, "-test.run=^TestMutants$",
 		"-test.v=test2json", fmt.Sprintf("-test.parallel=%d", 3*runtime.NumCPU())) // most of them wait
-	test.Dir = e.Folder
+	test.Dir, test.Env = e.Graders(), append(os.Environ(), "WORKBOOK_TESTS=all")
 	output, err := test.Output()
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
 		return nil, err
@@ -213,7 +216,7 @@ func read(events []byte) (map[string]verdict, error) {
 		} else if err != nil {
 			return nil, err
 		}
-		name, isMutant := strings.CutPrefix(event.Test, "TestGrader/mutant-")
+		name, isMutant := strings.CutPrefix(event.Test, "TestMutants/mutant-")
 		if !isMutant {
 			continue
 		}

@@ -119,35 +119,29 @@ func answers(e manifest.Exercise) (map[string]string, error) {
 
 var packageClause = regexp.MustCompile(`(?m)^package exercise$`)
 
-// accepted reads the list of accepted answers from a grader: the source of each, and which names of package answers it has.
-func accepted(e manifest.Exercise) (elements []element, err error) {
-	file := filepath.Join(e.Folder, "exercise_test.go")
+// accepted reads the list of accepted answers from a grader's test: the source of each, and which names of package answers it has.
+// It returns the test's package, too.
+func accepted(e manifest.Exercise) (pkg string, elements []element, err error) {
+	file := strings.TrimSuffix(e.Grader(), ".go") + "_test.go"
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	fset := token.NewFileSet()
 	parsed, err := parser.ParseFile(fset, file, data, parser.SkipObjectResolution)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	text := func(n ast.Node) string {
 		return string(data[fset.Position(n.Pos()).Offset:fset.Position(n.End()).Offset])
 	}
 	ast.Inspect(parsed, func(n ast.Node) bool {
-		field, ok := n.(*ast.KeyValueExpr)
-		if !ok || text(field.Key) != "Accepted" {
+		call, ok := n.(*ast.CallExpr)
+		if !ok || !strings.HasSuffix(text(call.Fun), ".Accepts") {
 			return true
 		}
-		list, ok := field.Value.(*ast.CompositeLit)
-		if !ok {
-			return true
-		}
-		for _, item := range list.Elts {
+		for _, item := range call.Args[1:] { // the first is t
 			found := element{text: text(item)}
-			if literal, ok := item.(*ast.CompositeLit); ok && literal.Type == nil {
-				found.text = text(list.Type.(*ast.ArrayType).Elt) + found.text
-			}
 			ast.Inspect(item, func(n ast.Node) bool {
 				if selector, ok := n.(*ast.SelectorExpr); ok && text(selector.X) == "answers" {
 					found.names = append(found.names, selector.Sel.Name)
@@ -158,10 +152,10 @@ func accepted(e manifest.Exercise) (elements []element, err error) {
 		}
 		return false
 	})
-	return elements, nil
+	return parsed.Name.Name, elements, nil
 }
 
-// element is an accepted answer as its grader names it: "answers.Worker", or a literal of several names.
+// element is an accepted answer as its grader's test names it: "answers.Worker", or a literal of several names.
 type element struct {
 	text  string
 	names []string

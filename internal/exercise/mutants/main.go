@@ -119,7 +119,7 @@ func selected(numbers []string) (exercises []manifest.Exercise, err error) {
 	return exercises, nil
 }
 
-// changed returns those of the exercises that commits have changed: their folders, or their answers.
+// changed returns those of the exercises that commits have changed: their folders, their graders, or their answers.
 func changed(ctx context.Context, exercises []manifest.Exercise, since string) ([]manifest.Exercise, error) {
 	diff := exec.CommandContext(ctx, "git", "diff", "--name-only", since, "--")
 	diff.Stderr = os.Stderr
@@ -129,8 +129,8 @@ func changed(ctx context.Context, exercises []manifest.Exercise, since string) (
 	}
 	return slices.DeleteFunc(exercises, func(e manifest.Exercise) bool {
 		for file := range strings.Lines(string(output)) {
-			folder := filepath.Dir(strings.TrimSpace(file))
-			if folder == filepath.ToSlash(e.Folder) || folder == filepath.ToSlash(e.Answers()) {
+			file = filepath.FromSlash(strings.TrimSpace(file))
+			if folder := filepath.Dir(file); folder == e.Folder || folder == e.Answers() || file == e.Grader() {
 				return false
 			}
 		}

@@ -102,10 +102,11 @@ func TestEmittedNamesAreTheMutantsOwn(t *testing.T) {
 		type state struct{ seen bool }
 		func (s *state) upper(text string) string { s.seen = true; return strings.ToUpper(text) }
 		func Answer(text string) string { return (&state{}).upper(text) }`)
-	got := c.emit(7, "mutant 7", "example.com/answers", element{text: "answer{F: answers.Answer}", names: []string{"Answer"}})
+	got := c.emit(7, "list_test", "example.com/graders", "example.com/answers",
+		element{text: "graders.Answers{F: answers.Answer}", names: []string{"Answer"}})
 	for _, want := range []string{
 		`strings_m7 "strings"`, "type state_m7 struct{ seen bool }", "func (s *state_m7) upper(text string) string",
-		"func Answer_m7(text string) string { return (&state_m7{}).upper(text) }", "Answer: answer{F: Answer_m7}",
+		"func Answer_m7(text string) string { return (&state_m7{}).upper(text) }", "var mutant_m7 = graders_m7.Answers{F: Answer_m7}",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in\n%s", want, got)
@@ -121,7 +122,7 @@ func TestEachReasonHasAnExercise(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := filepath.Glob("0*/exercises/answers/*/mutants.yaml")
+	files, err := filepath.Glob("internal/exercises/*/answers/*/mutants.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,28 @@
+package listwatch_test
+
+import (
+	"testing"
+
+	graders "example.com/client-go-workbook/internal/exercises/01-listwatch"
+	answers "example.com/client-go-workbook/internal/exercises/01-listwatch/answers/01-pages"
+	starter "example.com/client-go-workbook/internal/exercises/01-listwatch/answers/01-pages/starter"
+)
+
+func TestPages(t *testing.T) {
+	e := graders.Pages
+	e.RejectsStarter(t, starter.PodNames)
+	e.Accepts(t, answers.PodNames, answers.LeavesThePagesToThePager, answers.KeepsNoOrder)
+	e.Rejects(t, "asks for all at once", answers.AsksForAllAtOnce, "a request without a limit")
+	e.Rejects(t, "asks for the first page again", answers.AsksForTheFirstPageAgain, "requests 1 and 2 ask")
+	e.Rejects(t, "shadows the page", answers.ShadowsThePage, "requests 2 and 3 ask for the same page")
+	e.Rejects(t, "keeps the last page", answers.KeepsTheLastPage, "names, the first is")
+	e.Rejects(t, "stops at a short page", answers.StopsAtAShortPage, "begin again")
+	e.Rejects(t, "ignores the error of a page", answers.IgnoresTheErrorOfAPage, "and no error")
+	e.Rejects(t, "stops at a short page with a continue", answers.StopsAtAShortPageWithAContinue, "pages have fewer")
+	e.Rejects(t, "returns what it has after any other error", answers.ReturnsWhatItHasAfterAnyOtherError, "answered 403 to page 1")
+	e.Rejects(t, "lists all after 410", answers.ListsAllAfter410, "after 410, a request without a limit")
+	e.Rejects(t, "stops where no count remains", answers.StopsWhereNoCountRemains, "pages have fewer")
+	e.Rejects(t, "takes the end of ctx for the last page", answers.TakesTheEndOfCtxForTheLastPage, "ctx has ended after page")
+	e.Rejects(t, "detaches its requests", answers.DetachesItsRequests, "when ctx ends during a request")
+	e.Rejects(t, "has a context of its own", answers.HasAContextOfItsOwn, "the list request has another one")
+}

@@ -1,0 +1,28 @@
+package listwatch_test
+
+import (
+	"testing"
+
+	graders "example.com/client-go-workbook/internal/exercises/01-listwatch"
+	answers "example.com/client-go-workbook/internal/exercises/01-listwatch/answers/07-silence"
+	starter "example.com/client-go-workbook/internal/exercises/01-listwatch/answers/07-silence/starter"
+)
+
+func TestSilence(t *testing.T) {
+	e := graders.Silence
+	e.RejectsStarter(t, starter.NewPods)
+	e.Accepts(t, answers.NewPods, answers.BuildsATransportOfItsOwn)
+	e.Rejects(t, "sets the timeout of the client", answers.SetsTheTimeoutOfTheClient, "although the connection works")
+	e.Rejects(t, "gives reads a deadline", answers.GivesReadsADeadline, "although the connection works")
+	e.Rejects(t, "sets the idle time only", answers.SetsTheIdleTimeOnly, "it ended after")
+	e.Rejects(t, "sets the times after the client", answers.SetsTheTimesAfterTheClient, "it ended after 45s")
+	e.Rejects(t, "leaves the answer 15 seconds", answers.LeavesTheAnswer15Seconds, "pings without end")
+	e.Rejects(t, "sets the times once", answers.SetsTheTimesOnce, "it ended after")
+	e.Rejects(t, "has a client of its own", answers.HasAClientOfItsOwn, "HTTPWrappersForConfig")
+	e.Rejects(t, "forgets Dial", answers.ForgetsDial, "config.Dial")
+	e.Rejects(t, "forgets Proxy", answers.ForgetsProxy, "config.Proxy")
+	e.Rejects(t, "shares a transport", answers.SharesATransport, "transport/cache.go")
+	e.Rejects(t, "changes the config", answers.ChangesTheConfig, "NewPods has changed it")
+	e.Rejects(t, "forgets Timeout", answers.ForgetsTimeout, "config.Timeout")
+	e.Rejects(t, "sets a duration instead of seconds", answers.SetsADurationInsteadOfSeconds, "it ended after 45s")
+}

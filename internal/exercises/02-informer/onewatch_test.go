@@ -1,0 +1,26 @@
+package informer_test
+
+import (
+	"testing"
+
+	graders "example.com/client-go-workbook/internal/exercises/02-informer"
+	answers "example.com/client-go-workbook/internal/exercises/02-informer/answers/01-one-watch"
+	starter "example.com/client-go-workbook/internal/exercises/02-informer/answers/01-one-watch/starter"
+)
+
+func TestOneWatch(t *testing.T) {
+	e := graders.OneWatch
+	e.RejectsStarter(t, starter.Run)
+	e.Accepts(t, answers.Run, answers.RunsOneInformerWithoutAFactory, answers.ShutsDownEachHandler)
+	e.Rejects(t, "makes an informer for each handler", answers.MakesAnInformerForEachHandler, "watches\n")
+	e.Rejects(t, "calls the handlers one after the other", answers.CallsTheHandlersOneAfterTheOther, "called for none of")
+	e.Rejects(t, "has a buffer for each handler", answers.HasABufferForEachHandler, "it was called for 1000 of them")
+	e.Rejects(t, "does not wait for the handlers", answers.DoesNotWaitForTheHandlers, "Run had returned, but a handler was still running")
+	e.Rejects(t, "starts before the informer exists", answers.StartsBeforeTheInformerExists, "no watch")
+	e.Rejects(t, "starts a goroutine for each call", answers.StartsAGoroutineForEachCall, "at the same time")
+	e.Rejects(t, "sleeps", answers.Sleeps, "Run had returned, but a handler was still running")
+	e.Rejects(t, "waits for the informers only", answers.WaitsForTheInformersOnly, "without any handler")
+	e.Rejects(t, "removes the handlers", answers.RemovesTheHandlers, "Run had returned, but a handler was still running")
+	e.Rejects(t, "keeps the factory", answers.KeepsTheFactory, "a variable of the package")
+	e.Rejects(t, "waits until the informer is stopped", answers.WaitsUntilTheInformerIsStopped, "a handler was still running")
+}

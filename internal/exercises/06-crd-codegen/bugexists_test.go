@@ -1,0 +1,29 @@
+package codegen_test
+
+import (
+	"testing"
+
+	graders "example.com/client-go-workbook/internal/exercises/06-crd-codegen"
+	answers "example.com/client-go-workbook/internal/exercises/06-crd-codegen/answers/09-bug-exists"
+	starter "example.com/client-go-workbook/internal/exercises/06-crd-codegen/answers/09-bug-exists/starter"
+)
+
+func TestBugExists(t *testing.T) {
+	e := graders.BugExists
+	e.RejectsStarter(t, starter.Sync)
+	e.Accepts(t, answers.Sync, answers.AsksForWhatItCreates)
+	e.Rejects(t, "ignores that it exists", answers.IgnoresThatItExists, "there is a Deployment")
+	e.Rejects(t, "uses the object's name for both", answers.UsesTheObjectsNameForBoth, "there is a Deployment")
+	e.Rejects(t, "generates a name", answers.GeneratesAName, "there is a Deployment")
+	e.Rejects(t, "takes any error for a missing Deployment", answers.TakesAnyErrorForAMissingDeployment,
+		"nothing is written when it is not known what is there")
+	e.Rejects(t, "returns conflicts only", answers.ReturnsConflictsOnly, "Sync returns an error")
+	e.Rejects(t, "takes a conflict for success", answers.TakesAConflictForSuccess, "409 Conflict")
+	e.Rejects(t, "uses the one that the bug has created", answers.UsesTheOneThatTheBugHasCreated, "there is a Deployment")
+	e.Rejects(t, "removes the one that the bug has created", answers.RemovesTheOneThatTheBugHasCreated, "it is gone")
+	e.Rejects(t, "scales the one that the bug has created", answers.ScalesTheOneThatTheBugHasCreated, "its spec has changed")
+	e.Rejects(t, "adds an owner", answers.AddsAnOwner, "owners [DatabaseManager shop")
+	e.Rejects(t, "updates with a new object", answers.UpdatesWithANewObject, "their annotation is gone")
+	e.Rejects(t, "adds a port", answers.AddsAPort, "something else in its spec")
+	e.Rejects(t, "deletes what has the wrong replicas", answers.DeletesWhatHasTheWrongReplicas, "it is another one of that name")
+}
