@@ -38,7 +38,8 @@ export GOFLAGS=$build_flags
 flags=(${race[@]+"${race[@]}"} -p 2 -vet=off -timeout 60m)
 # packages: a line for each package with tests: its path, and "anew" if it looks at a cluster or starts what is in this folder, that
 # is, if it imports testcluster, or is one of scripts. With SINCE=REV, those that a change since then can break: one in their own folder,
-# in that of a package that they import, or in go.mod; the READMEs, the suite and the scripts run all programs.
+# in that of a package that they import, or in go.mod; the READMEs, the suite and the scripts run all programs. The folders of exercises
+# have one test each, which is the reader's: only make test-all links 53 more programs for them.
 packages() {
 	local changed=''
 	[ -z "${SINCE-}" ] || changed=$(git diff --name-only "$SINCE" -- | sed 's|/[^/]*$||' | sort -u) || return
@@ -52,6 +53,7 @@ packages() {
 				for (i = 1; i <= count; i++) if (folders[i] ~ /^go\./ || index(folders[i] "/", folder "/") == 1) return known[path] = 1
 				return known[path] = 0
 			}
+			ENVIRON["WORKBOOK_TESTS"] != "all" && $1 ~ /\/[0-9][0-9]-[^\/]*\/exercises\// { next }
 			{
 				if (since == "" || count && /^[^ ]*\/(internal\/test\/readmes|internal\/conformance|scripts) /) wanted[$1] = 1
 				for (i = 1; i <= NF && !($1 in wanted); i++) if (touched($i)) wanted[$1] = 1

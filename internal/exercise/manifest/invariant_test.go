@@ -211,6 +211,7 @@ func module(path string) string {
 		return dir
 	}
 	for _, user := range []string{root, filepath.Join(root, "scripts", "localcluster")} {
+		_ = exec.Command("go", "-C", user, "mod", "download", path).Run() // nothing may have needed it on this machine yet
 		output, _ := exec.Command("go", "-C", user, "list", "-m", "-f", "{{.Dir}}", path).Output()
 		if modules[path] = strings.TrimSpace(string(output)); modules[path] != "" {
 			break
