@@ -7,4 +7,6 @@ import (
 	graders "example.com/client-go-workbook/internal/exercises/03-lister"
 )
 
-func TestExercise(t *testing.T) { graders.AndOr.Test(t, graders.AndOrAnswer{And: exercise.And, Or: exercise.Or}) }
+func TestExercise(t *testing.T) {
+	graders.AndOr.Test(t, graders.AndOrAnswer{And: exercise.And, Or: exercise.Or})
+}

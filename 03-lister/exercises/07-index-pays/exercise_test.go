@@ -7,4 +7,6 @@ import (
 	graders "example.com/client-go-workbook/internal/exercises/03-lister"
 )
 
-func TestExercise(t *testing.T) { graders.IndexPays.Test(t, graders.IndexPaysAnswer{AddIndex: exercise.AddIndex, Find: exercise.Find}) }
+func TestExercise(t *testing.T) {
+	graders.IndexPays.Test(t, graders.IndexPaysAnswer{AddIndex: exercise.AddIndex, Find: exercise.Find})
+}

@@ -25,7 +25,9 @@ var HasPathsWithoutADot = graders.ScaleAnswer{
 }
 
 // HasNoPathToTheSelector has a selector that is never read.
-var HasNoPathToTheSelector = graders.ScaleAnswer{SpecReplicasPath: SpecReplicasPath, StatusReplicasPath: StatusReplicasPath, Selector: Selector}
+var HasNoPathToTheSelector = graders.ScaleAnswer{
+	SpecReplicasPath: SpecReplicasPath, StatusReplicasPath: StatusReplicasPath, Selector: Selector,
+}
 
 // TakesOneLabelOnly takes one label: any.
 var TakesOneLabelOnly = withSelector(func(labels map[string]string) string {
