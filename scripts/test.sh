@@ -81,6 +81,6 @@ TMPDIR=$(mktemp -d) || exit 1
 export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
 trap : INT TERM # the program has them, too, and ends
-# Compiled first, without a test beside it that measures time.
-nice -n 5 go list -test -deps -export ${race[@]+"${race[@]}"} ./... >/dev/null
+# READMEs show times: nothing is compiled beside them.
+[ "${WORKBOOK_TESTS-}" != all ] || nice -n 5 go list -test -deps -export ${race[@]+"${race[@]}"} ./... >/dev/null
 nice -n 5 "$program" "$count" "$kept" "${flags[@]}" "$@"

@@ -83,13 +83,16 @@ func ring(ctx context.Context, out io.Writer, folder string, execution *testjson
 		}
 		_ = os.WriteFile(green, fmt.Appendf(nil, "%s, %s", strings.TrimSpace(string(commit)), time.Now().Format("2006-01-02 15:04")), 0o600)
 	case !all && whole:
+		var lines strings.Builder
 		for _, name := range execution.Packages() {
 			for _, test := range execution.Package(name).Passed {
 				if test.Elapsed > slow && !strings.Contains(test.Test.Name(), "/") {
-					fmt.Fprintf(out, "slow: %s %s, %s\n", short(name), test.Test.Name(), test.Elapsed.Round(100*time.Millisecond))
+					fmt.Fprintf(&lines, "slow: %s %s, %s\n", short(name), test.Test.Name(), test.Elapsed.Round(100*time.Millisecond))
 				}
 			}
 		}
+		fmt.Fprint(out, lines.String())
+		_ = os.WriteFile(filepath.Join(folder, "test-slow"), []byte(lines.String()), 0o600) // for make lint, which prints them, too
 		last, err := os.ReadFile(green)
 		if err != nil {
 			last = []byte("never yet on this machine")
