@@ -28,6 +28,10 @@
 //	controller/rollout      the conditions Ready and Progressing of a Deployment
 //	controller/failure      what the status says of an error
 //
+// What make conformance runs:
+//
+//	conformance  whether a controller of DatabaseManagers keeps its promises
+//
 // The machinery of the exercises:
 //
 //	exercise/manifest         which exercises there are
@@ -46,5 +50,6 @@
 //	test/docs         compares the texts with the code
 //	test/readmes      runs all READMEs
 //
-// No package imports a chapter. Only tests, exercises and scripts/exercise import from the last two groups.
+// No package imports a chapter, but conformance has chapter 6's types and clients. Only tests, exercises and scripts/exercise
+// import from the last two groups.
 package internal
