@@ -46,6 +46,7 @@
 //	test/testkit      waits, buffers, processes
 //	test/testcluster  a real API server
 //	test/browser      a page in a real browser
+//	test/pictures     what the chapters show in a browser
 //	test/transcript   runs the console blocks of a README
 //	test/docs         compares the texts with the code
 //	test/readmes      runs all READMEs
