@@ -28,6 +28,10 @@
 //	controller/rollout      the conditions Ready and Progressing of a Deployment
 //	controller/failure      what the status says of an error
 //
+// What make conformance runs:
+//
+//	conformance  whether a controller of DatabaseManagers keeps its promises
+//
 // The machinery of the exercises:
 //
 //	exercise/manifest         which exercises there are
@@ -56,10 +60,11 @@
 //	test/testkit      waits, buffers, processes
 //	test/testcluster  a real API server
 //	test/browser      a page in a real browser
+//	test/pictures     what the chapters show in a browser
 //	test/transcript   runs the console blocks of a README
 //	test/docs         compares the texts with the code
 //	test/readmes      runs all READMEs
 //
-// No package imports a chapter, apart from exercises/06-crd-codegen: it needs the types. Only tests, exercises and scripts/exercise
-// import from the last three groups.
+// No package imports a chapter, but conformance and exercises/06-crd-codegen have chapter 6's types. Only tests, exercises and
+// scripts/exercise import from the last three groups.
 package internal

@@ -26,7 +26,7 @@ if [ -n "$package" ]; then
 	leader=('--leader-flags=--leader-elect --lease-duration=5s --lease-namespace={namespace}')
 	go build -C "$root" -o "$file" "./$package"
 fi
-go build -C "$root" -o "$state/bin/conformance" ./06-crd-codegen/conformance
+go build -C "$root" -o "$state/bin/conformance" ./internal/conformance
 arguments=''
 for argument in "$@"; do
 	case $argument in *' '*) argument="'$argument'" ;; esac

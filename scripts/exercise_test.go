@@ -330,6 +330,9 @@ func Double(n int) (sum int) {
 	contains(t, run(t, []string{"RACE=1", "CC=no-compiler"}, filepath.Join(root, "scripts", "exercise.sh"), "grade", "1.1"), 1,
 		"RACE is set, and there is no C compiler")
 	testkit.All(t, "compiles client-go for the race detector")
+	if _, err := exec.LookPath("gcc"); err != nil {
+		t.Skip("there is no C compiler")
+	}
 	contains(t, makeIn(t, root, "exercise", "1.1", "RACE=1"), 0, "not solved 1.1", "seen      a data race (exercise.go:8)")
 }
 

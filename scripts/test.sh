@@ -64,15 +64,18 @@ packages() {
 }
 count=0
 if [ $# -eq 0 ]; then
-	pure=() anew=()
+	pure='' anew=''
 	while read -r package how; do
-		if [ -n "$how" ]; then anew+=("$package"); else pure+=("$package"); fi
+		if [ -n "$how" ]; then anew="$anew $package"; else pure="$pure $package"; fi
+		count=$((count + 1))
 	done < <(packages)
-	[ $((${#pure[@]} + ${#anew[@]})) -gt 0 ] || fail "No test depends on what has changed since ${SINCE-}."
-	[ -n "${SINCE-}" ] || count=$((${#pure[@]} + ${#anew[@]}))
-	[ ${#pure[@]} -eq 0 ] || set -- "${pure[@]}"
-	[ $# -eq 0 ] || [ ${#anew[@]} -eq 0 ] || set -- "$@" -- "${flags[@]}"
-	[ ${#anew[@]} -eq 0 ] || set -- "$@" -count=1 "${anew[@]}"
+	[ $count -gt 0 ] || fail "No test depends on what has changed since ${SINCE-}."
+	[ -z "${SINCE-}" ] || count=0
+	# shellcheck disable=SC2086 # words
+	set -- $pure
+	[ -z "$pure" ] || [ -z "$anew" ] || set -- "$@" -- "${flags[@]}"
+	# shellcheck disable=SC2086
+	[ -z "$anew" ] || set -- "$@" -count=1 $anew
 fi
 program=$(built test scripts/test/*.go) || exit 1
 kept=${XDG_CACHE_HOME:-${HOME-}/.cache}/client-go-workbook

@@ -61,7 +61,8 @@ func main() {
 	}
 }
 
-const usage = `usage: cluster up | down | status | apiserver stop|start | samples [--if-missing] [--pods COUNT] [N] | audit | cpu | programs`
+const usage = `usage: cluster up | down | status | apiserver stop|start | samples [--if-missing] [--pods COUNT] [N] |
+	audit | cpu | programs`
 
 func run(ctx context.Context, arguments []string) error {
 	if len(arguments) == 0 {

@@ -26,12 +26,14 @@ import (
 var axe string
 
 // Browser is a browser without windows, in which a test can open pages.
-type Browser struct{ ctx context.Context }
+type Browser struct {
+	ctx     context.Context
+	program string // the chapter's, which has the pages
+}
 
-// Start starts a browser, which ends with the test.
-func Start(t testing.TB) *Browser {
+// Start starts a browser, which ends with the test, and builds a chapter's program.
+func Start(t testing.TB, chapter string) *Browser {
 	t.Helper()
-	testkit.All(t, "starts a browser")
 	testkit.All(t, "starts a browser")
 	path := find()
 	if path == "" {
@@ -52,7 +54,7 @@ func Start(t testing.TB) *Browser {
 	if err := chromedp.Do(ctx); err != nil {
 		t.Fatalf("starting %s: %v", path, err)
 	}
-	return &Browser{ctx}
+	return &Browser{ctx, build(t, chapter)}
 }
 
 // find returns the path of the first browser there is, or "".

@@ -2,16 +2,31 @@ package browser
 
 import (
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"example.com/client-go-workbook/internal/test/testcluster"
 	"example.com/client-go-workbook/internal/test/testkit"
 )
 
-// OpenChapter starts a chapter's program with a picture, and opens its page.
+func build(t testing.TB, chapter string) (program string) {
+	t.Helper()
+	program = filepath.Join(t.TempDir(), chapter)
+	cmd := exec.Command("go", "build", "-C", testcluster.Root(t), "-o", program, "./"+chapter)
+	cmd.Env = append(os.Environ(), "GOFLAGS=-buildvcs=false -ldflags=-w") // as all that the scripts build
+	if output, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, output)
+	}
+	return program
+}
+
+// OpenChapter starts the chapter's program with a picture, and opens its page.
 func (b *Browser) OpenChapter(t testing.TB, args ...string) (*testkit.Process, *Page) {
 	t.Helper()
-	program := testkit.Start(t, testkit.Program(t, append([]string{"--picture", "127.0.0.1:0"}, args...)...))
+	program := testkit.Start(t, exec.Command(b.program, append([]string{"--picture", "127.0.0.1:0"}, args...)...))
 	page := b.Open(t, strings.TrimPrefix(program.Await(t, `^PICTURE    .*$`), "PICTURE    "), Options{})
 	page.AwaitConnected(t)
 	return program, page

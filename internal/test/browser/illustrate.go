@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"example.com/client-go-workbook/internal/test/testcluster"
 	"example.com/client-go-workbook/internal/test/testkit"
 )
 
@@ -22,12 +23,13 @@ var update = flag.Bool("update-pictures", false, "take the pictures of the READM
 // maxPicture is the largest that a picture of a README may be, in bytes.
 const maxPicture = 100_000
 
-// Illustrate keeps a picture of a README up to date: what can be seen of the page, without the part below height. It fails if
-// the file was made with other sources than those in the folder. Two pictures of the same sources differ, so with the flag
-// -update-pictures only the file is made anew.
-func (p *Page) Illustrate(t testing.TB, file, sources string, height int) {
+// Illustrate keeps the picture of a chapter's README up to date: what can be seen of the page, without the part below height. It fails
+// if the file was made with other sources of the page. Two pictures of the same sources differ, so with the flag -update-pictures only
+// the file is made anew.
+func (p *Page) Illustrate(t testing.TB, chapter string, height int) {
 	t.Helper()
-	made := hashOf(t, sources)
+	root := testcluster.Root(t)
+	file, made := filepath.Join(root, chapter, "picture.png"), hashOf(t, filepath.Join(root, "internal", "picture", "page"))
 	if *update {
 		shown := testkit.Must(png.Decode(bytes.NewReader(p.Picture(t))))(t)
 		width := shown.Bounds().Dx()

@@ -1,4 +1,4 @@
-package main
+package pictures
 
 import (
 	"syscall"
@@ -13,11 +13,10 @@ import (
 	"example.com/client-go-workbook/internal/test/testkit"
 )
 
-// TestPicture follows a sync, shows what it asks for, and lets two programs elect a leader. Chapter 4's test has what the pages have in
-// common.
-func TestPicture(t *testing.T) {
-	t.Parallel()
-	b := browser.Start(t)
+// TestController follows a sync, shows what it asks for, and lets two programs elect a leader. Chapter 4's test has what the pages have
+// in common.
+func TestController(t *testing.T) {
+	b := browser.Start(t, "05-controller")
 	config := testcluster.Config(t)
 	namespace := testcluster.Namespace(t, config)
 	deployments := kubernetes.NewForConfigOrDie(config).AppsV1().Deployments(namespace)
@@ -42,7 +41,7 @@ func TestPicture(t *testing.T) {
 		browser.Differs+`.join() === 'spec.replicas\t1\t3\tsomebody'`)
 	page.Axe(t)
 	browser.Do[any](t, page, "document.querySelector('#event table').scrollIntoView(), scrollTo(0, document.body.scrollHeight)")
-	page.Illustrate(t, "picture.png", "../internal/picture/page", 720)
+	page.Illustrate(t, "05-controller", 720)
 
 	// Another process waits, and leads when this one has ended.
 	_, other := b.OpenChapter(t, args...)

@@ -1,28 +1,25 @@
-package main
+// Package pictures tries in a browser what the chapters show with --picture, and holds the READMEs' pictures to it. It is apart from
+// the chapters, whose tests a reader can run without compiling what drives a browser.
+package pictures
 
 import (
 	"fmt"
-	"strings"
 	"syscall"
 	"testing"
 
 	"example.com/client-go-workbook/internal/test/browser"
 	"example.com/client-go-workbook/internal/test/testcluster"
-	"example.com/client-go-workbook/internal/test/testkit"
 )
 
-// TestPicture breaks the connection in each way, and follows what becomes of the objects. Chapter 4's test has what the pages
+// TestInformer breaks the connection in each way, and follows what becomes of the objects. Chapter 4's test has what the pages
 // have in common.
-func TestPicture(t *testing.T) {
-	t.Parallel()
-	b := browser.Start(t)
+func TestInformer(t *testing.T) {
+	b := browser.Start(t, "02-informer")
 	config := testcluster.Config(t)
 	namespace := testcluster.Namespace(t, config)
-	kubeconfig := testcluster.Kubeconfig(t)
-	command := testkit.Program(t, "--picture", "127.0.0.1:0", "--kubeconfig", kubeconfig, "--context", "workbook", "-n", namespace)
-	command.Env = append(command.Env, "HTTP2_READ_IDLE_TIMEOUT_SECONDS=2", "HTTP2_PING_TIMEOUT_SECONDS=1")
-	program := testkit.Start(t, command)
-	page := b.Open(t, strings.TrimPrefix(program.Await(t, `^PICTURE    .*$`), "PICTURE    "), browser.Options{})
+	t.Setenv("HTTP2_READ_IDLE_TIMEOUT_SECONDS", "2")
+	t.Setenv("HTTP2_PING_TIMEOUT_SECONDS", "1")
+	program, page := b.OpenChapter(t, "--kubeconfig", testcluster.Kubeconfig(t), "--context", "workbook", "-n", namespace)
 
 	count := func(part, text string) string {
 		return fmt.Sprintf("document.querySelector('#%s .count').textContent.includes(%q)", part, text)
@@ -46,7 +43,7 @@ func TestPicture(t *testing.T) {
 	if !browser.Do[bool](t, page, count("store", "1 object")) {
 		t.Error("the store has noticed a deletion without a connection")
 	}
-	page.Illustrate(t, "picture.png", "../internal/picture/page", 640)
+	page.Illustrate(t, "02-informer", 640)
 	page.Press(t, "Restore")
 	page.Await(t, "a tombstone", browser.Event("handler: DELETED #1 "+sample+" tombstone"))
 	page.Await(t, "an empty store", count("store", "0 objects"))

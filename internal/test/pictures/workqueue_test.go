@@ -1,28 +1,28 @@
-package main
+package pictures
 
 import (
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
 
 	"example.com/client-go-workbook/internal/test/browser"
 	"example.com/client-go-workbook/internal/test/testcluster"
 	"example.com/client-go-workbook/internal/test/testkit"
 )
 
-// The tests of a page. They run one after the other in one browser, and beside other tests.
-
-func TestPicture(t *testing.T) {
-	t.Parallel()
-	b := browser.Start(t)
+func TestWorkqueue(t *testing.T) {
+	b := browser.Start(t, "04-workqueue")
 	for name, test := range map[string]func(*testing.T, *browser.Browser){
 		"buttons":      buttons,
 		"many objects": manyObjects,
@@ -34,7 +34,16 @@ func TestPicture(t *testing.T) {
 
 // buttons presses each button, and follows what becomes of the key of one pod.
 func buttons(t *testing.T, b *browser.Browser) {
-	namespace, pods := nginx(t)
+	config := testcluster.Config(t)
+	namespace := testcluster.Namespace(t, config)
+	pods := kubernetes.NewForConfigOrDie(config).CoreV1().Pods(namespace)
+	testkit.Must(pods.Create(t.Context(), &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "nginx-1"},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "nginx", Image: "nginx:1.28.0"}}},
+	}, metav1.CreateOptions{}))(t)
+	testkit.Await(t, "a pod that runs", func() bool {
+		return testkit.Must(pods.Get(t.Context(), "nginx-1", metav1.GetOptions{}))(t).Status.Phase == corev1.PodRunning
+	})
 	program, page := b.OpenChapter(t, "--kubeconfig", testcluster.Kubeconfig(t), "--context", "workbook", "-n", namespace, "--workers", "3")
 	page.Await(t, "one pod in the store", browser.Count("store")+" === '1 object'")
 	page.Axe(t)
@@ -52,7 +61,7 @@ func buttons(t *testing.T, b *browser.Browser) {
 	page.Press(t, "1,000 updates")
 	page.Await(t, "the end of the updates", browser.Event("1000 updates in"))
 	page.Await(t, "the last update in the queue", "Number(/1 dirty, (.*) merged/.exec("+browser.Count("queue")+")?.[1]) >= 999")
-	page.Illustrate(t, "picture.png", "../internal/picture/page", 585)
+	page.Illustrate(t, "04-workqueue", 585)
 	if got := browser.Do[string](t, page, browser.Count("workers")); got != "1 processing" {
 		t.Errorf("the key is with more than one worker: %s", got)
 	}
@@ -145,17 +154,15 @@ func buttons(t *testing.T, b *browser.Browser) {
 
 // restart leaves a page open while the program ends and begins again.
 func restart(t *testing.T, b *browser.Browser) {
-	kubeconfig, _ := apiServer(t, "a", "b", "c")
-	program, first := b.OpenChapter(t, "--kubeconfig", kubeconfig)
+	program, first := b.OpenChapter(t, "--kubeconfig", podServer(t, 3, 0))
 	page := b.Open(t, first.Address, browser.Options{Still: true})
 	page.AwaitConnected(t)
 	page.Await(t, "three pods", browser.Count("store")+" === '3 objects'")
 	program.Kill()
 	page.Await(t, "that the page has noticed", "document.body.classList.contains('lost')")
 
-	kubeconfig, _ = apiServer(t, "a", "b", "c", "d")
 	host, _, _ := strings.Cut(strings.TrimPrefix(page.Address, "http://"), "/")
-	start(t, "--picture", host, "--kubeconfig", kubeconfig)
+	testkit.Start(t, exec.Command(program.Path, "--picture", host, "--kubeconfig", podServer(t, 4, 0)))
 	page.Await(t, "four pods", browser.Count("store")+" === '4 objects'")
 	page.Press(t, "Slow motion")
 	page.Await(t, "that the old token is refused", "document.getElementById('said').textContent.includes('open it once more')")
@@ -169,7 +176,7 @@ func restart(t *testing.T, b *browser.Browser) {
 func manyObjects(t *testing.T, b *browser.Browser) {
 	for objects, least := range map[int]float64{200: 5, 2000: 3} {
 		t.Run(fmt.Sprint(objects), func(t *testing.T) {
-			_, page := b.OpenChapter(t, "--kubeconfig", changingPods(t, objects))
+			_, page := b.OpenChapter(t, "--kubeconfig", podServer(t, objects, 50*time.Millisecond))
 			page.Await(t, "all pods", browser.Count("store")+fmt.Sprintf(" === '%d objects'", objects))
 			perSecond := browser.Do[float64](t, page, `import('/dots.js').then(dots => new Promise(done => setTimeout(() => {
 				dots.frames.length = 0
@@ -193,8 +200,8 @@ func manyObjects(t *testing.T, b *browser.Browser) {
 	}
 }
 
-// changingPods answers for an informer of so many pods, 20 of which change each second.
-func changingPods(t *testing.T, pods int) (kubeconfig string) {
+// podServer answers for an informer of so many pods, one of which changes each time, or none if that is 0.
+func podServer(t *testing.T, pods int, each time.Duration) (kubeconfig string) {
 	t.Helper()
 	type object = map[string]any
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -214,12 +221,11 @@ func changingPods(t *testing.T, pods int) (kubeconfig string) {
 		}
 		metadata := object{"resourceVersion": fmt.Sprint(version), "annotations": object{"k8s.io/initial-events-end": "true"}}
 		answer.Encode(object{"type": "BOOKMARK", "object": object{"kind": "Pod", "apiVersion": "v1", "metadata": metadata}})
-		ticker := time.NewTicker(50 * time.Millisecond)
-		defer ticker.Stop()
+		change := time.Tick(each) // nil for 0
 		for i := 0; ; i++ {
 			w.(http.Flusher).Flush()
 			select {
-			case <-ticker.C:
+			case <-change:
 				send("MODIFIED", i*7%pods)
 			case <-r.Context().Done():
 				return
