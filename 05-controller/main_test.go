@@ -153,6 +153,7 @@ func TestFeatureGates(t *testing.T) {
 }
 
 func TestLeaderKilled(t *testing.T) {
+	testkit.All(t, "waits for the end of a lease")
 	t.Parallel()
 	e := newEnv(t, testcluster.Config(t))
 	args := []string{"--kubeconfig", testcluster.Kubeconfig(t), "--namespace", e.namespace, "--leader-elect", "--lease-duration", "10s"}

@@ -686,6 +686,7 @@ func TestOrphanStaysOrphan(t *testing.T) {
 }
 
 func TestNamespaceDeleted(t *testing.T) {
+	testkit.All(t, "waits for the end of a namespace")
 	t.Parallel()
 	config := testcluster.Config(t)
 	e := newEnv(t, config)

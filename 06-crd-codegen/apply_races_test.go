@@ -158,6 +158,7 @@ func TestStatusOfAnEarlierObjectIsRefused(t *testing.T) {
 // TestStatusReportsAWatchThatHangs holds everything that the watch of Deployments brings. The controller then does not get
 // its own write, must not write again, and says so.
 func TestStatusReportsAWatchThatHangs(t *testing.T) {
+	testkit.All(t, "waits for half a minute")
 	t.Parallel()
 	e := newEnv(t)
 	watch := netfault.NewGate("deployments")

@@ -77,6 +77,7 @@ var serverRejects = []string{
 // TestEachOwnedFieldIsRestored changes each field that the controller sets: to another value, and away. They are taken from the desired
 // objects. After each change the child must be what it was before.
 func TestEachOwnedFieldIsRestored(t *testing.T) {
+	testkit.All(t, "changes each field of each child")
 	t.Parallel()
 	e := newEnv(t)
 	var counted requests

@@ -223,6 +223,7 @@ func TestStatusReportsAQuotaUntilItIsGone(t *testing.T) {
 }
 
 func TestDeletedChildrenAndRemovedMetadataComeBack(t *testing.T) {
+	testkit.All(t, "deletes each child")
 	t.Parallel()
 	e := newEnv(t)
 	e.run(e.config)

@@ -239,6 +239,7 @@ func TestExercise(t *testing.T) {
 
 // What the grader cannot judge, because it does not come to its own code.
 func TestExerciseThatIsNotGraded(t *testing.T) {
+	testkit.All(t, "compiles exercises again and again")
 	t.Parallel()
 	root := exerciseWorkbook(t)
 	folder := filepath.Join("01-listwatch", "exercises", "01-double")
@@ -380,6 +381,7 @@ func TestPrediction(t *testing.T) {
 
 // A learner upgrades: what is solved stays solved, although numbers and graders change. Another clone knows nothing of it.
 func TestExerciseAfterAnUpgrade(t *testing.T) {
+	testkit.All(t, "compiles exercises again and again")
 	t.Parallel()
 	origin := exerciseWorkbook(t)
 	git(t, origin, "init", "-q", "-b", "main")

@@ -477,7 +477,7 @@ func TestMakeTestRunsAnewWhatLooksAtACluster(t *testing.T) {
 		return strings.ReplaceAll(got.stderr+got.stdout, cache, "CACHE")
 	}
 	all := func(race string) string {
-		flags := race + " -p 2 -vet=off -timeout 60m"
+		flags := race + " -p 2 -parallel 4 -vet=off -timeout 60m"
 		return "4 CACHE/client-go-workbook" + flags + " m/pure --" + flags + " -count=1 m/looks m/scripts m/twice\n"
 	}
 	if got, want := test("CC_OF_GO=none"), all(""); got != want {
