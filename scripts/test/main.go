@@ -89,7 +89,7 @@ func run(ctx context.Context, out io.Writer, shown *os.File, packages int, folde
 	return ring(ctx, out, folder, execution, all, packages > 0)
 }
 
-// isAll says whether make test-all runs this.
+// isAll says whether make test-all or make test-kind runs this.
 func isAll() bool { return os.Getenv("WORKBOOK_TESTS") == "all" }
 
 // again returns the command that runs such tests.
