@@ -13,8 +13,14 @@ import (
 // tests failed.
 func Alone(t testing.TB) {
 	t.Helper()
-	// Not in $TMPDIR, which differs between processes. The lock goes with the process, too.
-	file := flock.New(fmt.Sprintf("/tmp/client-go-workbook-cluster-%d", os.Getuid()))
+	lock(t, "cluster")
+}
+
+// lock waits for a lock of this user's tests, and has it until the test ends. The lock goes with the process, too. Its file is not in
+// $TMPDIR, which differs between processes.
+func lock(t testing.TB, name string) {
+	t.Helper()
+	file := flock.New(fmt.Sprintf("/tmp/client-go-workbook-%s-%d", name, os.Getuid()))
 	if err := file.Lock(); err != nil {
 		t.Fatal(err)
 	}

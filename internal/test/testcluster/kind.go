@@ -1,13 +1,9 @@
 package testcluster
 
 import (
-	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/gofrs/flock"
 )
 
 // RequireKind skips a test that needs a kubelet and containers, unless `make test-kind` runs it. Such a test has Kind in
@@ -23,12 +19,8 @@ func RequireKind(t testing.TB) {
 }
 
 // LockSamples keeps the sample objects of the shared cluster for one test until its end. go test runs the packages at the
-// same time, and one test that deletes a sample would be seen by the others. The lock goes with the process, too.
+// same time, and one test that deletes a sample would be seen by the others.
 func LockSamples(t testing.TB) {
 	t.Helper()
-	file := flock.New(filepath.Join(os.TempDir(), fmt.Sprintf("client-go-workbook-samples-%d", os.Getuid())))
-	if err := file.Lock(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { file.Close() })
+	lock(t, "samples")
 }
