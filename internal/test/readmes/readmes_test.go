@@ -84,6 +84,8 @@ func TestKindReadmeOfDeploy(t *testing.T) {
 	t.Cleanup(func() { _ = exec.Command(filepath.Join(root, "scripts/cluster-down.sh")).Run() })
 	up := exec.Command("bash", "-c", "scripts/cluster-up.sh && . scripts/lib.sh && load_pod_images")
 	up.Dir = root
-	testkit.Must(up.Output())(t)
+	if output, err := up.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
 	(&transcript.Cluster{Env: []string{"CLUSTER_DIR=" + os.Getenv("CLUSTER_DIR")}}).Test(t, "06-crd-codegen/deploy")
 }
