@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -113,16 +112,7 @@ func newBench(b *testing.B) *sideBench {
 		B: b, client: kubernetes.NewForConfigOrDie(config), databases: versioned.NewForConfigOrDie(config),
 		kubeconfig: testcluster.Kubeconfig(b),
 	}
-	build := func(program string) string {
-		file := filepath.Join(b.TempDir(), filepath.Base(program))
-		cmd := exec.Command("go", "build", "-C", testcluster.Root(b), "-o", file, program)
-		cmd.Env = append(os.Environ(), "GOFLAGS=-buildvcs=false -ldflags=-w")
-		if output, err := cmd.CombinedOutput(); err != nil {
-			b.Fatalf("%v: %s", err, output)
-		}
-		return file
-	}
-	ours, twin := build("./06-crd-codegen"), build("./06-crd-codegen/controller-runtime")
+	ours, twin := testcluster.Build(b, "./06-crd-codegen"), testcluster.Build(b, "./06-crd-codegen/controller-runtime")
 	s.sides = []*side{
 		{name: "chapter 6", command: []string{ours}, metrics: "--listen"},
 		{name: "the twin", command: []string{twin}, metrics: "--metrics-bind-address"},

@@ -29,18 +29,10 @@ import (
 // build builds chapter 6's controller, or another program of it, with a patch from the folder broken if it is named.
 func build(t *testing.T, program, patch string) (file string) {
 	t.Helper()
-	root, folder := testcluster.Root(t), t.TempDir()
-	file = filepath.Join(folder, "controller")
-	arguments := []string{"build", "-C", root, "-o", file}
-	if patch != "" {
-		arguments = append(arguments, "-overlay", overlay(t, root, folder, patch))
+	if patch == "" {
+		return testcluster.Build(t, program)
 	}
-	cmd := exec.Command("go", append(arguments, program)...)
-	cmd.Env = append(os.Environ(), "GOFLAGS=-buildvcs=false -ldflags=-w")
-	if output, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, output)
-	}
-	return file
+	return testcluster.Build(t, program, "-overlay", overlay(t, testcluster.Root(t), t.TempDir(), patch))
 }
 
 const chapter6 = "./06-crd-codegen"

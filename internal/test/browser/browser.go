@@ -19,6 +19,7 @@ import (
 	cdpruntime "github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
+	"example.com/client-go-workbook/internal/test/testcluster"
 	"example.com/client-go-workbook/internal/test/testkit"
 )
 
@@ -54,7 +55,7 @@ func Start(t testing.TB, chapter string) *Browser {
 	if err := chromedp.Do(ctx); err != nil {
 		t.Fatalf("starting %s: %v", path, err)
 	}
-	return &Browser{ctx, build(t, chapter)}
+	return &Browser{ctx, testcluster.Build(t, "./"+chapter)}
 }
 
 // find returns the path of the first browser there is, or "".

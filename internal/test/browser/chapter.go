@@ -2,26 +2,12 @@ package browser
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"example.com/client-go-workbook/internal/test/testcluster"
 	"example.com/client-go-workbook/internal/test/testkit"
 )
-
-func build(t testing.TB, chapter string) (program string) {
-	t.Helper()
-	program = filepath.Join(t.TempDir(), chapter)
-	cmd := exec.Command("go", "build", "-C", testcluster.Root(t), "-o", program, "./"+chapter)
-	cmd.Env = append(os.Environ(), "GOFLAGS=-buildvcs=false -ldflags=-w") // as all that the scripts build
-	if output, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, output)
-	}
-	return program
-}
 
 // OpenChapter starts the chapter's program with a picture, and opens its page.
 func (b *Browser) OpenChapter(t testing.TB, args ...string) (*testkit.Process, *Page) {
