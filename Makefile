@@ -82,7 +82,7 @@ doctor: ## check this machine for what the workbook needs
 test: ## run the tests that take minutes, on the local cluster, or some: make test ARGS="./05-controller -run TestLife"
 	@scripts/test.sh local $(ARGS)
 
-test-all: ## run all tests but those that need kind, on the local cluster and others; SINCE=HEAD~3: what the change can break
+test-all: ## run all tests but those that need kind; SINCE=HEAD~3 make test-all: those that a change since then can break
 	@WORKBOOK_TESTS=all scripts/test.sh local $(ARGS)
 
 test-kind: ## run all tests on a kind cluster, or some: make test-kind ARGS="./06-crd-codegen -run Kind"

@@ -83,7 +83,7 @@ func requireBinaries(t *testing.T) {
 	t.Helper()
 	switch {
 	case os.Getenv("CLUSTER") == "kind":
-		t.Skip("is about the local cluster: make test runs it")
+		t.Skip("is about the local cluster: make test-all runs it")
 	case run(t, nil, "./cluster.sh", "programs").code == 0:
 	case os.Getenv("REQUIRE_CLUSTER") != "":
 		t.Fatal("the local cluster is not built: run CLUSTER=local make cluster")

@@ -24,7 +24,7 @@ type Exercise[F any] struct {
 	// Timeout is the time in which an answer must be graded; 30 seconds if it is zero, and four times that in CI, where
 	// several run at once. So it is for correct answers everywhere: on a busy machine they take long, and end by themselves.
 	Timeout time.Duration
-	// Cluster means that an answer needs the API server. go test must not repeat a result of then for the cluster of now.
+	// Cluster means that an answer needs the API server. go test then must not repeat a result that came from an earlier cluster.
 	Cluster bool
 	// Grade judges an answer. It returns if the answer is accepted, and calls [T.Reject] if not. The environment variable
 	// KUBE_CACHE_MUTATION_DETECTOR is true there.
