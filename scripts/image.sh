@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds chapter 6's controller and an image with nothing else in it, and prints the image's name. Its tag is a checksum of
-# the content: a changed program is another image, and the same program the same one.
+# the content: a changed program is another image, and the same program from the same folder the same one.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 

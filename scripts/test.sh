@@ -39,14 +39,15 @@ export GOFLAGS=$build_flags
 flags=(${race[@]+"${race[@]}"} -p 2 -parallel 4 -vet=off -timeout 60m)
 # packages: a line for each package with tests: its path, and "anew" if it looks at a cluster or starts what is in this folder, that
 # is, if it imports testcluster, or is one of scripts. With SINCE=REV, those that a change since then can break: one in their own folder,
-# in that of a package that they import, or in go.mod; the READMEs, the suite and the scripts run all programs. The folders of exercises
-# have one test each, which is the reader's: only make test-all links 53 more programs for them.
+# in that of a package that they import, or in go.mod; and those that read files or run programs of other packages. The folders of
+# exercises have one test each, which is the reader's: only make test-all links 53 more programs for them.
 packages() {
 	local changed=''
-	[ -z "${SINCE-}" ] || changed=$(git diff --name-only "$SINCE" -- | sed 's|/[^/]*$||' | sort -u) || return
+	[ -z "${SINCE-}" ] || changed=$({ git diff --name-only "$SINCE" -- && git ls-files -o --exclude-standard; } |
+		sed 's|/[^/]*$||' | sort -u) || return
 	go list -deps -test -f '{{if .ForTest}}{{.ForTest}}{{range .Deps}} {{.}}{{end}}{{end}}' ./... |
-		awk -v changed="$changed" -v since="${SINCE-}" '
-			BEGIN { count = split(changed, folders, "\n") }
+		CHANGED=$changed SINCE=${SINCE-} awk '
+			BEGIN { count = split(ENVIRON["CHANGED"], folders, "\n"); since = ENVIRON["SINCE"] }
 			function touched(path, folder, i) {
 				if (path in known) return known[path]
 				folder = path
@@ -56,7 +57,7 @@ packages() {
 			}
 			ENVIRON["WORKBOOK_TESTS"] != "all" && $1 ~ /\/[0-9][0-9]-[^\/]*\/exercises\// { next }
 			{
-				if (since == "" || count && /^[^ ]*\/(internal\/test\/readmes|internal\/conformance|scripts) /) wanted[$1] = 1
+				if (since == "" || count && $1 ~ /\/(internal\/(test\/(readmes|docs|pictures)|conformance|exercise\/manifest)|scripts)$/) wanted[$1] = 1
 				for (i = 1; i <= NF && !($1 in wanted); i++) if (touched($i)) wanted[$1] = 1
 				if (/\/internal\/test\/testcluster( |$)/ || $1 ~ /\/scripts(\/|$)/) anew[$1] = 1
 				all[$1] = 1
@@ -65,12 +66,13 @@ packages() {
 }
 count=0
 if [ $# -eq 0 ]; then
+	all=$(packages) || fail "The packages cannot be listed: see above."
+	[ -n "$all" ] || fail "No test depends on what has changed since $SINCE."
 	pure='' anew=''
 	while read -r package how; do
 		if [ -n "$how" ]; then anew="$anew $package"; else pure="$pure $package"; fi
 		count=$((count + 1))
-	done < <(packages)
-	[ $count -gt 0 ] || fail "No test depends on what has changed since ${SINCE-}."
+	done <<<"$all"
 	[ -z "${SINCE-}" ] || count=0
 	# shellcheck disable=SC2086 # words
 	set -- $pure
@@ -79,12 +81,21 @@ if [ $# -eq 0 ]; then
 	[ -z "$anew" ] || set -- "$@" -count=1 $anew
 fi
 program=$(built test scripts/test/*.go) || exit 1
-kept=${XDG_CACHE_HOME:-${HOME-}/.cache}/client-go-workbook
-# What a test leaves behind that is interrupted goes with this folder.
+# What a test leaves behind that is interrupted goes with this folder: files, and clusters.
 TMPDIR=$(mktemp -d) || exit 1
 export TMPDIR
-trap 'rm -rf "$TMPDIR"' EXIT
+ended() {
+	find "$TMPDIR" -name type -type f | while IFS= read -r file; do
+		CLUSTER_DIR=${file%/type} "$scripts/cluster-down.sh"
+	done >/dev/null 2>&1
+	rm -rf "$TMPDIR"
+}
+trap ended EXIT
 trap : INT TERM # the program has them, too, and ends
+kept=${XDG_CACHE_HOME:-${HOME-}/.cache}/client-go-workbook
+mkdir -p "$kept" 2>/dev/null && [ -w "$kept" ] || kept=$TMPDIR
 # READMEs show times: nothing is compiled beside them.
-[ "${WORKBOOK_TESTS-}" != all ] || nice -n 5 go list -test -deps -export ${race[@]+"${race[@]}"} ./... >/dev/null
+case "${WORKBOOK_TESTS-} $*" in
+"all "*/internal/test/readmes*) nice -n 5 go list -test -deps -export ${race[@]+"${race[@]}"} ./... >/dev/null ;;
+esac
 nice -n 5 "$program" "$count" "$kept" "${flags[@]}" "$@"

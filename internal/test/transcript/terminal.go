@@ -40,7 +40,8 @@ func (p *player) start(script string) (*terminal, error) {
 	// something on for the tests that the README's reader has switched off.
 	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
-		return slices.Contains([]string{"KUBECONFIG", "MAKEFLAGS", "MFLAGS", "MAKELEVEL", "KUBE_CACHE_MUTATION_DETECTOR", "WORKBOOK_TESTS"}, name)
+		return slices.Contains([]string{"KUBECONFIG", "MAKEFLAGS", "MFLAGS", "MAKELEVEL", "KUBE_CACHE_MUTATION_DETECTOR", "WORKBOOK_TESTS"},
+			name)
 	}), nested+"=1")
 	cmd.Env = append(cmd.Env, p.env...)
 	cmd.Stdout, cmd.Stderr = &term.printed, &term.printed

@@ -82,7 +82,7 @@ func (c *Cluster) Test(t *testing.T, folder string, undo ...string) {
 		readme:    readme,
 		root:      root,
 		env:       env,
-		hint:      fmt.Sprintf("`go test ./internal/test/readmes -run %s$ -update` rewrites the README's output", t.Name()),
+		hint:      fmt.Sprintf("`go test ./internal/test/readmes -run ^%s$ -update` rewrites the README's output", t.Name()),
 		update:    *update,
 		limits:    limits{start: 10 * time.Minute, output: time.Minute, end: time.Minute, quiet: 2 * time.Second},
 		terminals: map[string]*terminal{},
