@@ -478,7 +478,7 @@ func TestMakeTestRunsAnewWhatLooksAtACluster(t *testing.T) {
 	}
 	all := func(race string) string {
 		flags := race + " -p 2 -parallel 4 -vet=off -timeout 60m"
-		return "4 CACHE/client-go-workbook" + flags + " m/pure --" + flags + " -count=1 m/looks m/scripts m/twice\n"
+		return "4 CACHE/client-go-workbook" + flags + " m/pure --" + flags + " -count=1 m/scripts m/looks m/twice\n"
 	}
 	if got, want := test("CC_OF_GO=none"), all(""); got != want {
 		t.Errorf("got %q, want %q", got, want)

@@ -40,7 +40,7 @@ flags=(${race[@]+"${race[@]}"} -p 2 -parallel 4 -vet=off -timeout 60m)
 # packages: a line for each package with tests: its path, and "anew" if it looks at a cluster or starts what is in this folder, that
 # is, if it imports testcluster, or is one of scripts. With SINCE=REV, those that a change since then can break: one in their own folder,
 # in that of a package that they import, or in go.mod; and those that read files or run programs of other packages. The folders of
-# exercises have one test each, which is the reader's: only make test-all links 53 more programs for them.
+# exercises have one test each, which is the reader's: only make test-all links 53 more programs for them. What takes longest is first.
 packages() {
 	local changed=''
 	[ -z "${SINCE-}" ] || changed=$({ git diff --name-only "$SINCE" -- && git ls-files -o --exclude-standard; } |
@@ -62,7 +62,8 @@ packages() {
 				if (/\/internal\/test\/testcluster( |$)/ || $1 ~ /\/scripts(\/|$)/) anew[$1] = 1
 				all[$1] = 1
 			}
-			END { for (package in all) if (package in wanted) print package, (package in anew ? "anew" : "") }' | sort
+			END { for (package in all) if (package in wanted) print package ~ /\/(readmes|scripts)$/ ? 0 : 1, package, (package in anew ? "anew" : "") }' |
+		sort | cut -d ' ' -f 2-
 }
 count=0
 if [ $# -eq 0 ]; then
