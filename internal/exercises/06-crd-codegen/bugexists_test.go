@@ -18,7 +18,8 @@ func TestBugExists(t *testing.T) {
 	e.Rejects(t, "takes any error for a missing Deployment", answers.TakesAnyErrorForAMissingDeployment,
 		"nothing is written when it is not known what is there")
 	e.Rejects(t, "returns conflicts only", answers.ReturnsConflictsOnly, "Sync returns an error")
-	e.Rejects(t, "takes a conflict for success", answers.TakesAConflictForSuccess, "409 Conflict")
+	// By chance, the Deployment controller's own write makes the first conflict, before the grader does.
+	e.Rejects(t, "takes a conflict for success", answers.TakesAConflictForSuccess, "what becomes of the error of")
 	e.Rejects(t, "uses the one that the bug has created", answers.UsesTheOneThatTheBugHasCreated, "there is a Deployment")
 	e.Rejects(t, "removes the one that the bug has created", answers.RemovesTheOneThatTheBugHasCreated, "it is gone")
 	e.Rejects(t, "scales the one that the bug has created", answers.ScalesTheOneThatTheBugHasCreated, "its spec has changed")
