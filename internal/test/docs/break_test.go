@@ -90,7 +90,7 @@ func checkMistake(root, copies string, change, shown block) error {
 	}
 	shell := exec.Command("bash", "-c", command)
 	shell.Dir = root
-	shell.Env = append(os.Environ(), "GOFLAGS=-buildvcs=false -ldflags=-w -overlay="+overlay, "REQUIRE_CLUSTER=1",
+	shell.Env = append(os.Environ(), "GOFLAGS=-buildvcs=false -ldflags=-w -vet=off -overlay="+overlay, "REQUIRE_CLUSTER=1",
 		"WORKBOOK_TESTS=") // a reader's: the command must not name a test that only make test-all runs
 	output, err := shell.CombinedOutput()
 	var exit *exec.ExitError
