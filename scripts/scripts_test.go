@@ -472,7 +472,7 @@ func TestMakeTestRunsAnewWhatLooksAtACluster(t *testing.T) {
 				esac`,
 			"cc": `echo "$@"`,
 		})
-		env = append([]string{path, "CLUSTER_DIR=" + t.TempDir(), "CI=", "SINCE=", "XDG_CACHE_HOME=" + cache}, env...)
+		env = append([]string{path, "CLUSTER_DIR=" + t.TempDir(), "CI=", "SINCE=", "WORKBOOK_TESTS=", "XDG_CACHE_HOME=" + cache}, env...)
 		got := run(t, env, filepath.Join(root, "scripts", "test.sh"), "local")
 		return strings.ReplaceAll(got.stderr+got.stdout, cache, "CACHE")
 	}

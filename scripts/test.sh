@@ -34,13 +34,15 @@ export GOFLAGS=$build_flags
 # What never looks at a cluster, nor starts what is in this folder, keeps go's results from before: go knows all that it depends on.
 # For the others that could be a result of yesterday, for a cluster that is down today. -count=1 runs them anew.
 # -vet=off: make lint has it, and compiles all packages for it. -p 2 -parallel 4: two packages at a time, four tests of each, which
-# mostly wait for the cluster.
+# mostly wait for the cluster; one package more beside the READMEs, which wait for longest.
 # nice: the cluster comes first, or its API server may not answer for seconds; and the reader can work beside the tests.
-flags=(${race[@]+"${race[@]}"} -p 2 -parallel 4 -vet=off -timeout 60m)
+if [ "${WORKBOOK_TESTS-}" = all ]; then packages=3; else packages=2; fi
+flags=(${race[@]+"${race[@]}"} -p "$packages" -parallel 4 -vet=off -timeout 60m)
 # packages: a line for each package with tests: its path, and "anew" if it looks at a cluster or starts what is in this folder, that
 # is, if it imports testcluster, or is one of scripts. With SINCE=REV, those that a change since then can break: one in their own folder,
 # in that of a package that they import, or in go.mod; and those that read files or run programs of other packages. The folders of
-# exercises have one test each, which is the reader's: only make test-all links 53 more programs for them. What takes longest is first.
+# exercises have one test each, which is the reader's: only make test-all links 53 more programs for them. What has clusters of its own
+# for longest is first, and waits for no other; what has one for a short time is last.
 packages() {
 	local changed=''
 	[ -z "${SINCE-}" ] || changed=$({ git diff --name-only "$SINCE" -- && git ls-files -o --exclude-standard; } |
@@ -62,8 +64,12 @@ packages() {
 				if (/\/internal\/test\/testcluster( |$)/ || $1 ~ /\/scripts(\/|$)/) anew[$1] = 1
 				all[$1] = 1
 			}
-			END { for (package in all) if (package in wanted) print package ~ /\/(readmes|scripts)$/ ? 0 : 1, package, (package in anew ? "anew" : "") }' |
-		sort | cut -d ' ' -f 2-
+			END {
+				for (package in all) if (package in wanted) {
+					place = package ~ /\/(readmes|scripts)$/ ? 0 : package ~ /\/(01-listwatch|06-crd-codegen|fakeserver)$/ ? 2 : 1
+					print place, package, (package in anew ? "anew" : "")
+				}
+			}' | sort | cut -d ' ' -f 2-
 }
 count=0
 if [ $# -eq 0 ]; then
