@@ -34,9 +34,9 @@ export GOFLAGS=$build_flags
 # What never looks at a cluster, nor starts what is in this folder, keeps go's results from before: go knows all that it depends on.
 # For the others that could be a result of yesterday, for a cluster that is down today. -count=1 runs them anew.
 # -vet=off: make lint has it, and compiles all packages for it. -p 2 -parallel 4: two packages at a time, four tests of each, which
-# mostly wait for the cluster; one package more beside the READMEs, which wait for longest.
+# mostly wait for the cluster; one package more beside the READMEs, which wait for longest; not on kind, whose nodes take more.
 # nice: the cluster comes first, or its API server may not answer for seconds; and the reader can work beside the tests.
-if [ "${WORKBOOK_TESTS-}" = all ]; then packages=3; else packages=2; fi
+if [ "${WORKBOOK_TESTS-} $CLUSTER" = "all local" ]; then packages=3; else packages=2; fi
 flags=(${race[@]+"${race[@]}"} -p "$packages" -parallel 4 -vet=off -timeout 60m)
 # packages: a line for each package with tests: its path, and "anew" if it looks at a cluster or starts what is in this folder, that
 # is, if it imports testcluster, or is one of scripts. With SINCE=REV, those that a change since then can break: one in their own folder,

@@ -108,8 +108,12 @@ func (c *cluster) apply(ctx context.Context, files []string, ifMissing bool) err
 
 // incomplete returns those of the files of which an object is missing.
 func (c *cluster) incomplete(ctx context.Context, files []string) (found []string) {
+	api, err := c.api()
+	if err != nil {
+		return files
+	}
 	for file := range slices.Chunk(files, 2) { // -f and a name
-		if !c.hasAll(ctx, file[1]) {
+		if !api.hasAll(ctx, file[1]) {
 			found = append(found, file...)
 		}
 	}
@@ -117,11 +121,7 @@ func (c *cluster) incomplete(ctx context.Context, files []string) (found []strin
 }
 
 // hasAll reports whether all objects of a manifest are on the cluster. Each start of a chapter asks this: kubectl would take a second.
-func (c *cluster) hasAll(ctx context.Context, manifest string) bool {
-	api, err := c.api()
-	if err != nil {
-		return false
-	}
+func (a *api) hasAll(ctx context.Context, manifest string) bool {
 	data, err := os.ReadFile(manifest)
 	if err != nil {
 		return false
@@ -145,7 +145,7 @@ func (c *cluster) hasAll(ctx context.Context, manifest string) bool {
 		if object.Kind != "Namespace" {
 			path += "/namespaces/" + cmp.Or(object.Metadata.Namespace, "default")
 		}
-		if api.get(ctx, path+"/"+strings.ToLower(object.Kind)+"s/"+object.Metadata.Name, nil) != nil {
+		if a.get(ctx, path+"/"+strings.ToLower(object.Kind)+"s/"+object.Metadata.Name, nil) != nil {
 			return false
 		}
 	}

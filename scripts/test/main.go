@@ -56,7 +56,7 @@ func run(ctx context.Context, out io.Writer, shown *os.File, packages int, folde
 	if err != nil {
 		return err
 	}
-	// `go tool gotestsum tool slowest` reads this file, for example.
+	// `go run gotest.tools/gotestsum@v1.13.0 tool slowest --jsonfile FILE` reads this file, for example.
 	events, err := os.Create(filepath.Join(folder, name+".json"))
 	if err != nil {
 		return err
