@@ -177,6 +177,9 @@ func TestEveryResource(t *testing.T) {
 	refused := 0
 	for _, list := range lists {
 		version := testkit.Must(schema.ParseGroupVersion(list.GroupVersion))(t)
+		if strings.HasSuffix(version.Group, ".exercise.coolops.cn") {
+			continue // another test's, which removes it
+		}
 		for _, resource := range list.APIResources {
 			if strings.Contains(resource.Name, "/") {
 				continue

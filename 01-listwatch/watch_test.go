@@ -252,10 +252,10 @@ RETRY      in 500ms: \u202eout\x1b[2J
 		"forbidden later is waited out": {
 			script: []step{
 				{body: list10},
-				{status: http.StatusForbidden, body: status(403, "Forbidden", "pods is forbidden")},
+				{status: http.StatusForbidden, body: status(403, "Forbidden", "pods is forbidden: you cannot watch them")},
 				{query: "watch=true&resourceVersion=10"},
 			},
-			want: listed10 + "RETRY      in 500ms: pods is forbidden: this needs a Role or ClusterRole with that verb and resource, bound to the user\n",
+			want: listed10 + "RETRY      in 500ms: pods is forbidden: you cannot watch them: this needs a Role or ClusterRole with that verb and resource, bound to the user\n",
 			took: 500 * time.Millisecond,
 		},
 	} {

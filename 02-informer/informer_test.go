@@ -326,7 +326,7 @@ func TestPanickingHandlerEndsTheProgram(t *testing.T) {
 }
 
 func TestWatchErrors(t *testing.T) {
-	const forbidden = `{"kind":"Status","apiVersion":"v1","status":"Failure","code":403,"reason":"Forbidden","message":"pods is forbidden"}`
+	const forbidden = `{"kind":"Status","apiVersion":"v1","status":"Failure","code":403,"reason":"Forbidden","message":"you cannot list pods"}`
 	denied := answer{status: http.StatusForbidden, body: forbidden}
 	t.Run("no permission to list ends the program", func(t *testing.T) {
 		printed, err := play(t, script{"pods": {denied, denied}}, time.Hour, nil)
@@ -347,8 +347,8 @@ func TestWatchErrors(t *testing.T) {
 		if err != nil {
 			t.Errorf("run: %v", err)
 		}
-		want := `RETRY      *v1.Pod: pods is forbidden: this needs a Role or ClusterRole with that verb and resource, bound to the user
-RETRY      *v1.Pod: failed to list *v1.Pod: pods is forbidden: this needs a Role or ClusterRole with that verb and resource, bound to the user
+		want := `RETRY      *v1.Pod: you cannot list pods: this needs a Role or ClusterRole with that verb and resource, bound to the user
+RETRY      *v1.Pod: failed to list *v1.Pod: you cannot list pods: this needs a Role or ClusterRole with that verb and resource, bound to the user
 DELETE     Pod x/a (tombstone: last seen at resourceVersion 11)
 `
 		if diff := cmp.Diff(want, lines(printed, "RETRY", "DELETE")); diff != "" {

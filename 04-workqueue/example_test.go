@@ -99,3 +99,35 @@ func TestAddAfter(t *testing.T) {
 		}
 	})
 }
+
+// Handlers add a thousand keys at the same moment. With Add, a worker gets the last one immediately. With AddRateLimited, it gets that one
+// after 90 seconds: after the first 100 keys, the limiter lets 10 keys through each second.
+func TestRateLimitedEventsAreLate(t *testing.T) {
+	type rateLimiting = workqueue.TypedRateLimitingInterface[int]
+	for name, test := range map[string]struct {
+		add  func(rateLimiting, int)
+		want time.Duration
+	}{
+		"Add":            {func(queue rateLimiting, key int) { queue.Add(key) }, 0},
+		"AddRateLimited": {func(queue rateLimiting, key int) { queue.AddRateLimited(key) }, 90 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[int]())
+				defer queue.ShutDown()
+				start := time.Now()
+				for key := range 1000 {
+					test.add(queue, key)
+				}
+				for range 1000 {
+					key, _ := queue.Get()
+					queue.Forget(key)
+					queue.Done(key)
+				}
+				if after := time.Since(start).Round(time.Second); after != test.want {
+					t.Errorf("a worker gets the last key after %s, want %s", after, test.want)
+				}
+			})
+		})
+	}
+}

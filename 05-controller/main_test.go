@@ -85,8 +85,9 @@ func TestKilledAfterAWrite(t *testing.T) {
 
 // TestFeatureGates switches off what the controller builds on in client-go. It still converges, and then writes nothing.
 func TestFeatureGates(t *testing.T) {
+	testkit.All(t, "switches features of client-go off")
 	t.Parallel()
-	const objects = 20
+	const objects = 5
 	for name, test := range map[string]struct {
 		gates  []string
 		logged string
@@ -131,10 +132,10 @@ func TestFeatureGates(t *testing.T) {
 				adds := metric(t, url, "workqueue_adds_total")
 				testkit.Await(t, "resyncs", func() bool { return metric(t, url, "workqueue_adds_total") >= adds+n*objects })
 			}
-			// Not always the first three: without its resourceVersion, a store that is late is not known to be.
-			testkit.Await(t, "three resyncs without a write", func() bool {
+			// Not always the first two: without its resourceVersion, a store that is late is not known to be.
+			testkit.Await(t, "two resyncs without a write", func() bool {
 				before := writes()
-				awaitResyncs(3)
+				awaitResyncs(2)
 				return writes() == before
 			})
 			if n := writes(); n > 5*objects {

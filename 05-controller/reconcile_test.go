@@ -389,44 +389,53 @@ func TestTwoConfigMapsForOneDeployment(t *testing.T) {
 	}
 }
 
+func TestMistakesInAConfigMap(t *testing.T) {
+	for name, test := range map[string]struct{ key, value, want string }{
+		"no number":          {"replicas", "two", `replicas "two" is not a number from 0 to 5`},
+		"negative":           {"replicas", "-1", `replicas "-1" is not a number from 0 to 5`},
+		"too many":           {"replicas", "6", `replicas "6" is not a number from 0 to 5`},
+		"huge":               {"replicas", "99999999999999999999", `replicas "99999999999999999999" is not a number from 0 to 5`},
+		"empty":              {"replicas", "", `replicas "" is not a number from 0 to 5`},
+		"unknown type":       {"dbtype", "oracle", `dbtype "oracle" is not one of: mariadb, mysql`},
+		"no type":            {"dbtype", "", `dbtype "" is not one of: mariadb, mysql`},
+		"no name":            {"deploymentName", "", `deploymentName "": a lowercase RFC 1123 label`},
+		"a name that isn't":  {"deploymentName", "My_DB", `deploymentName "My_DB": a lowercase RFC 1123 label`},
+		"a name with a path": {"deploymentName", "../pods", `deploymentName "../pods": a lowercase RFC 1123 label`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			data := map[string]string{"dbtype": "mysql", "deploymentName": "db", "replicas": "5"}
+			if db, err := parse(&corev1.ConfigMap{Data: data}); err != nil || db != (database{"mysql", "db", 5}) {
+				t.Errorf("without the mistake: %v, %v", db, err)
+			}
+			data[test.key] = test.value
+			if _, err := parse(&corev1.ConfigMap{Data: data}); err == nil || !strings.HasPrefix(err.Error(), test.want) {
+				t.Errorf("got %v, want %s", err, test.want)
+			}
+		})
+	}
+}
+
 func TestBadInputWritesNothing(t *testing.T) {
 	t.Parallel()
 	config := testcluster.Config(t)
-	for name, test := range map[string]struct {
-		data []string
-		want string
-	}{
-		"no number":          {[]string{"replicas", "two"}, `replicas "two" is not a number from 0 to 5`},
-		"negative":           {[]string{"replicas", "-1"}, `replicas "-1" is not a number from 0 to 5`},
-		"too many":           {[]string{"replicas", "6"}, `replicas "6" is not a number from 0 to 5`},
-		"huge":               {[]string{"replicas", "99999999999999999999"}, `replicas "99999999999999999999" is not a number from 0 to 5`},
-		"empty":              {[]string{"replicas", ""}, `replicas "" is not a number from 0 to 5`},
-		"unknown type":       {[]string{"dbtype", "oracle"}, `dbtype "oracle" is not one of: mariadb, mysql`},
-		"no type":            {[]string{"dbtype", ""}, `dbtype "" is not one of: mariadb, mysql`},
-		"no name":            {[]string{"deploymentName", ""}, `deploymentName "": a lowercase RFC 1123 label`},
-		"a name that isn't":  {[]string{"deploymentName", "My_DB"}, `deploymentName "My_DB": a lowercase RFC 1123 label`},
-		"a name with a path": {[]string{"deploymentName", "../pods"}, `deploymentName "../pods": a lowercase RFC 1123 label`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			e := newEnv(t, config)
-			r := start(t, config, e.namespace, nil)
-			e.createConfigMap("good", "deploymentName", "good-db")
-			e.awaitDeployments("good-db=1")
+	e := newEnv(t, config)
+	r := start(t, config, e.namespace, nil)
+	e.createConfigMap("good", "deploymentName", "good-db")
+	e.awaitDeployments("good-db=1")
 
-			e.setData("good", test.data[0], test.data[1])
-			awaitLine(t, r.out, "STUCK", e.namespace+"/good", "Invalid: "+test.want)
-			e.createConfigMap("bad", append([]string{"deploymentName", "bad-db"}, test.data...)...)
-			awaitLine(t, r.out, "STUCK", e.namespace+"/bad", "Invalid: "+test.want)
-			e.awaitDeployments("good-db=1") // as it was, and none for bad
-			if len(r.out.Lines("STUCK")) != 2 || len(r.out.Lines("RETRY")) != 0 {
-				t.Errorf("want one line for each:\n%q", r.out.Lines())
-			}
-
-			e.patchConfigMap("bad", `{"data":{"dbtype":"mysql","deploymentName":"bad-db","replicas":"2"}}`)
-			e.awaitDeployments("bad-db=2", "good-db=1")
-			testkit.Await(t, "the events", func() bool { return len(e.events("bad")) == 2 })
-		})
+	const problem = `Invalid: replicas "two" is not a number from 0 to 5`
+	e.setData("good", "replicas", "two")
+	awaitLine(t, r.out, "STUCK", e.namespace+"/good", problem)
+	e.createConfigMap("bad", "deploymentName", "bad-db", "replicas", "two")
+	awaitLine(t, r.out, "STUCK", e.namespace+"/bad", problem)
+	e.awaitDeployments("good-db=1") // as it was, and none for bad
+	if len(r.out.Lines("STUCK")) != 2 || len(r.out.Lines("RETRY")) != 0 {
+		t.Errorf("want one line for each:\n%q", r.out.Lines())
 	}
+
+	e.setData("bad", "replicas", "2")
+	e.awaitDeployments("bad-db=2", "good-db=1")
+	testkit.Await(t, "the events", func() bool { return len(e.events("bad")) == 2 })
 }
 
 // interceptor answers requests in place of the server, where it returns an error or an answer.
@@ -453,6 +462,7 @@ func TestKilledBetweenTwoWrites(t *testing.T) {
 	config := testcluster.Config(t)
 	for writes := range 3 { // a change of the name makes two: the new Deployment, then the old one's end
 		t.Run(fmt.Sprintf("after %d", writes), func(t *testing.T) {
+			t.Parallel()
 			e := newEnv(t, config)
 			orders := e.createConfigMap("orders", "deploymentName", "old-db")
 			first := start(t, config, e.namespace, nil)

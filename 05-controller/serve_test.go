@@ -1,13 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -31,14 +28,7 @@ func get(t *testing.T, url string) (int, string) {
 // process that looks at it cannot be parallel.
 func metric(t *testing.T, url, name string) int {
 	t.Helper()
-	_, body := get(t, url+"/metrics")
-	for lines := bufio.NewScanner(strings.NewReader(body)); lines.Scan(); {
-		if value, ok := strings.CutPrefix(lines.Text(), fmt.Sprintf("%s{name=%q} ", name, queueName)); ok {
-			return int(testkit.Must(strconv.ParseFloat(value, 64))(t))
-		}
-	}
-	t.Fatalf("no metric %s in:\n%s", name, body)
-	return 0
+	return testkit.Metric(t, url, fmt.Sprintf("%s{name=%q}", name, queueName))
 }
 
 func TestSyncWithNothingToDoMakesNoRequest(t *testing.T) {
@@ -66,9 +56,9 @@ func TestSyncWithNothingToDoMakesNoRequest(t *testing.T) {
 	})
 	before := log.Requests()
 	adds := metric(t, url, "workqueue_adds_total")
-	testkit.Await(t, "ten resyncs", func() bool { return metric(t, url, "workqueue_adds_total") >= adds+10*objects })
+	testkit.Await(t, "three resyncs", func() bool { return metric(t, url, "workqueue_adds_total") >= adds+3*objects })
 	if requests := log.Requests() - before; requests != 0 {
-		t.Errorf("%d requests in ten resyncs of %d objects, want none", requests, objects)
+		t.Errorf("%d requests in three resyncs of %d objects, want none", requests, objects)
 	}
 	if problems := len(r.out.Lines("STUCK")); problems != 2 {
 		t.Errorf("%d problems reported, want two, one for each", problems)

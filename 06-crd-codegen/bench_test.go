@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"example.com/client-go-workbook/06-crd-codegen/children"
 	"example.com/client-go-workbook/06-crd-codegen/database"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	dbv1alpha1ac "example.com/client-go-workbook/06-crd-codegen/pkg/generated/applyconfiguration/databasemanager/v1alpha1"
@@ -114,8 +115,8 @@ func (b *bench) blind(made []*dbv1alpha1.DatabaseManager) time.Duration {
 		if _, err := core.Services(namespace).Apply(b.Context(), ssa.WithOwners(database.Service(d, nil), owners), options); err != nil {
 			return err
 		}
-		d.Status = statusOf(d, &appsv1.Deployment{}, rollout.Cause{}, nil)
-		_, err := b.databases.CoolopsV1alpha1().DatabaseManagers(namespace).UpdateStatus(b.Context(), d, updateOptions)
+		status := database.Status(d, database.StatusOf(d, &appsv1.Deployment{}, rollout.Cause{}, true, nil))
+		_, err := b.databases.CoolopsV1alpha1().DatabaseManagers(namespace).ApplyStatus(b.Context(), status, options)
 		return err
 	})
 	return time.Since(start)
@@ -376,7 +377,7 @@ func BenchmarkPodMemory(b *testing.B) {
 		Spec:       dbv1alpha1.DatabaseManagerSpec{Dbtype: dbv1alpha1.MySQL, DeploymentName: "example"},
 	}
 	desired := database.Deployment(d, nil)
-	testkit.Must(e.client.AppsV1().Deployments(namespace).Apply(b.Context(), desired, applyOptions))(b)
+	testkit.Must(e.client.AppsV1().Deployments(namespace).Apply(b.Context(), desired, children.ApplyOptions))(b)
 	var text []byte
 	err := wait.PollUntilContextTimeout(b.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
 		pods, err := e.client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/workqueue"
 
+	"example.com/client-go-workbook/06-crd-codegen/children"
 	"example.com/client-go-workbook/06-crd-codegen/database"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned"
@@ -37,7 +38,7 @@ type Controller struct {
 	databaseIndexer  cache.TypedIndexer[*dbv1alpha1.DatabaseManager]
 	deploymentLister appslisters.DeploymentLister
 	pods             *rollout.Pods
-	children         []childKind
+	children         *children.Children
 	consistency      *consistency.Store
 	queue            *retryqueue.Queue
 	informers        []cache.SharedInformer
@@ -77,14 +78,12 @@ func NewController(
 	if err := informer.TypedInformer().AddTypedIndexers(databaseIndexers); err != nil {
 		return nil, err
 	}
-	if err := addTypedHandler(c, informer.TypedInformer(), databaseHandler(c.queue)); err != nil {
+	if err := addTypedHandler(c, informer.TypedInformer(), c.databaseHandler()); err != nil {
 		return nil, err
 	}
-	c.children = c.childrenOf(clientset, childFactory)
-	for _, child := range c.children {
-		if err := child.addHandler(); err != nil {
-			return nil, err
-		}
+	c.children = children.New(c, out)
+	if err := c.addChildren(clientset, childFactory); err != nil {
+		return nil, err
 	}
 	// A Deployment's status does not contain why its pods are not ready. The pods' own statuses do.
 	pods := childFactory.Core().V1().Pods().TypedInformer()

@@ -101,6 +101,25 @@ func (e *env) undisturbed(c *Controller, counted *requests, do func()) (sent map
 	return sent
 }
 
+// failsQuietly has the syncs of an object that cannot succeed go on. They send few requests and no status, so none of them causes the
+// next one: that is a retry, after a delay.
+func (e *env) failsQuietly(c *Controller, counted *requests, name string) {
+	e.Helper()
+	var syncs int64
+	sent := e.undisturbed(c, counted, func() {
+		before := c.syncs.Load()
+		for range 5 {
+			c.resync(e)
+		}
+		syncs = c.syncs.Load() - before
+	})
+	if total(sent) > 4*int(syncs) || sent["PATCH databasemanagers/status"] > 0 {
+		e.Errorf("requests of %d syncs that fail: %v", syncs, sent)
+	}
+	key := cache.NewObjectName(e.namespace, name)
+	testkit.Await(e, "a retry of "+name, func() bool { return slices.Contains(c.queue.Waiting(), key) })
+}
+
 // seesItsWrites reports whether the controller's stores have all that it has written.
 func (c *Controller) seesItsWrites(t testing.TB) bool {
 	t.Helper()

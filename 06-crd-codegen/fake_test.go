@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"io"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -71,5 +73,52 @@ func TestControllerRunsOnFakeClients(t *testing.T) {
 			t.Errorf("a resync with nothing to do sent %d request(s): %v %v", n, client.Actions(), databases.Actions())
 		}
 		stop()
+	})
+}
+
+// TestAnotherControllerAlwaysWins has somebody change the image back after each write, for an hour. The controller writes less and less
+// often, and says so.
+func TestAnotherControllerAlwaysWins(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &dbv1alpha1.DatabaseManager{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "x", Name: "example", UID: "1", Generation: 1},
+			Spec:       dbv1alpha1.DatabaseManagerSpec{Dbtype: dbv1alpha1.MySQL, DeploymentName: "db", Replicas: new(int32(0))},
+		}
+		client, databases := kubefake.NewClientset(), fake.NewClientset(d)
+		deployments := client.AppsV1().Deployments("x")
+		events := testkit.Must(deployments.Watch(t.Context(), metav1.ListOptions{}))(t)
+		defer events.Stop()
+		changes := 0
+		go func() {
+			for event := range events.ResultChan() {
+				deployment := event.Object.(*appsv1.Deployment)
+				if image := &deployment.Spec.Template.Spec.Containers[0].Image; *image != "mirror/mysql" && changes < 100 {
+					*image = "mirror/mysql"
+					_, _ = deployments.Update(context.Background(), deployment, metav1.UpdateOptions{FieldManager: "other"})
+					changes++
+				}
+			}
+		}()
+		_, stop := startController(t, client, databases, "", 2, io.Discard)
+		defer stop()
+		time.Sleep(time.Hour)
+		synctest.Wait() // or the detector could not see that nobody changes it now
+		ready := func() *metav1.Condition {
+			d := testkit.Must(databases.CoolopsV1alpha1().DatabaseManagers("x").Get(t.Context(), "example", metav1.GetOptions{}))(t)
+			return readyOf(d)
+		}
+		if changes < 10 || changes > 25 {
+			t.Errorf("%d times in an hour, the controller wrote, and somebody changed it back; want 10 to 25", changes)
+		}
+		const want = "Deployment db is not as asked for: somebody changes .spec.template.spec.containers[0].image back each time, " +
+			"an admission policy, a webhook or another controller"
+		if got := ready(); got.Status != metav1.ConditionFalse || got.Reason != database.ReasonUndone || got.Message != want {
+			t.Errorf("Ready: %+v", got)
+		}
+		events.Stop()
+		time.Sleep(10 * time.Minute)
+		if got := ready(); got.Reason != rollout.ReasonScaledToZero {
+			t.Errorf("after its end, Ready: %+v", got)
+		}
 	})
 }

@@ -4,10 +4,12 @@
 // and the clients (pkg/generated) are generated. For each DatabaseManager the controller keeps a Deployment, a Service, a
 // Secret and, if asked for, a PersistentVolumeClaim in their desired state, and reports the actual state in the status.
 //
-// Read in this order: pkg/apis/databasemanager/v1alpha1/types.go (what a user can ask for), main.go, reconcile.go (one sync),
-// children.go (which children), database/database.go (their desired state), apply.go (writing only what differs),
-// ownership.go (whose a child is), status.go (conditions), release.go (the finalizer), handler.go (which event enqueues
-// which key), informer.go, controller.go (its parts, and what becomes of errors), worker.go and drain.go (chapter 4's),
+// Read in this order: pkg/apis/databasemanager/v1alpha1/types.go (what a user can ask for), main.go, reconcile.go (one
+// sync), children/children.go (all children, in order), children/kinds.go (what differs between them), children/child.go
+// (one child: read, decide, ask, write), database/next.go (what to do with it), database/database.go (its desired
+// state), database/adopt.go (what another one has left), database/finalizer.go, database/status.go (conditions),
+// children.go (how this program reads and writes), status.go (writing the status), handler.go (which event enqueues which
+// key), informer.go, controller.go (its parts, and what becomes of errors), worker.go and drain.go (chapter 4's),
 // watcherror.go (chapter 2's), picture.go (--picture, which is for seeing only).
 package main
 

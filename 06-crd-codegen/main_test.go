@@ -8,7 +8,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -62,6 +61,9 @@ func TestPasswordIsNotLogged(t *testing.T) {
 	t.Parallel()
 	for _, watchList := range []string{"true", "false"} { // without streaming lists, one answer contains all Secrets
 		t.Run("WatchListClient="+watchList, func(t *testing.T) {
+			if watchList == "true" {
+				testkit.All(t, "reads the log once more")
+			}
 			t.Parallel()
 			e := newEnv(t)
 			e.create("first")
@@ -94,6 +96,7 @@ func TestPasswordIsNotLogged(t *testing.T) {
 // TestConvergesWithoutAFeatureOfClientGo switches features off as a user does. A store then gets its objects in another way,
 // or does not know its resourceVersion.
 func TestConvergesWithoutAFeatureOfClientGo(t *testing.T) {
+	testkit.All(t, "switches features of client-go off")
 	t.Parallel()
 	for feature, line := range map[string]string{
 		"WatchListClient": "Starting DatabaseManager controller",
@@ -102,10 +105,11 @@ func TestConvergesWithoutAFeatureOfClientGo(t *testing.T) {
 		t.Run(feature, func(t *testing.T) {
 			t.Parallel()
 			e := newEnv(t)
-			cmd := testkit.Program(t, "--kubeconfig="+e.kubeconfig(), "--namespace="+e.namespace)
+			cmd := testkit.Program(t, "--kubeconfig="+e.kubeconfig(), "--namespace="+e.namespace, "--listen=127.0.0.1:0")
 			cmd.Env = append(cmd.Env, "KUBE_FEATURE_"+feature+"=false")
 			p := testkit.Start(t, cmd)
-			const databases = 20
+			url := strings.Fields(p.Await(t, "^LISTENING .*"))[1]
+			const databases = 5
 			for i := range databases {
 				e.create(fmt.Sprintf("db-%d", i), func(s *dbv1alpha1.DatabaseManagerSpec) {
 					s.DeploymentName, s.Replicas = fmt.Sprintf("db-%d", i), new(int32(0))
@@ -120,11 +124,18 @@ func TestConvergesWithoutAFeatureOfClientGo(t *testing.T) {
 				e.untilReady(fmt.Sprintf("db-%d", i), rollout.ReasonScaledToZero)
 			}
 			writes := func() int { return len(p.Out.Lines("CREATED", "UPDATED", "STATUS")) }
+			syncs := func() int {
+				return testkit.Metric(t, url, `workqueue_work_duration_seconds_count{name="`+queueName+`"}`)
+			}
 			// A database is ready before its controller has seen the last of Kubernetes' own writes.
 			var before int
-			testkit.Await(t, "5 seconds without a write", func() bool {
+			testkit.Await(t, "a sync of each without a write", func() bool {
 				before = writes()
-				time.Sleep(5 * time.Second) // the span in which the writes are counted
+				after := syncs() + databases
+				for i := range databases {
+					e.patch(fmt.Sprintf("db-%d", i), fmt.Sprintf(`{"metadata": {"annotations": {"after": "%d"}}}`, after))
+				}
+				testkit.Await(t, "the syncs", func() bool { return syncs() >= after })
 				return writes() == before
 			})
 			// Three children, up to three changes of the Deployment, and some statuses for each.

@@ -222,6 +222,9 @@ func TestEndsWithoutPermissionToListAndWatch(t *testing.T) {
 	t.Parallel()
 	for _, resource := range []string{"databasemanagers", "services", "pods"} {
 		t.Run(resource, func(t *testing.T) {
+			if resource != "pods" {
+				testkit.All(t, "tries each resource")
+			}
 			t.Parallel()
 			e := newEnv(t)
 			config := e.lacking(resource, "list", "watch")

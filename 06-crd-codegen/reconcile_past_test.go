@@ -1,18 +1,16 @@
 package main
 
 import (
-	"io"
 	"testing"
 
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/cache"
 
 	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned"
 	"example.com/client-go-workbook/internal/netfault"
 	"example.com/client-go-workbook/internal/test/testkit"
 )
 
-// TestCreationThatIsCollectedBacksOff has a controller see a DatabaseManager that is gone, and no children. It creates them, the
+// TestCreationThatIsCollectedBacksOff has a controller see a DatabaseManager that is gone, and no children. It creates them once, and the
 // garbage collector deletes them, which is an event: it must not go on like that.
 func TestCreationThatIsCollectedBacksOff(t *testing.T) {
 	t.Parallel()
@@ -23,19 +21,22 @@ func TestCreationThatIsCollectedBacksOff(t *testing.T) {
 	gate := netfault.NewGate("databasemanagers")
 	gate.CloseAt(d.ResourceVersion)
 	config, writes := testkit.Writes(gate.Wrap(e.config))
-	c, _ := startController(t, kubernetes.NewForConfigOrDie(config), versioned.NewForConfigOrDie(config), e.namespace, 5, io.Discard)
+	var output testkit.Buffer
+	c, _ := startController(t, kubernetes.NewForConfigOrDie(config), versioned.NewForConfigOrDie(config), e.namespace, 5, &output)
 	created := 0
-	testkit.Await(t, "five syncs that had to wait, or many creations", func() bool {
+	secrets := func() int {
 		for _, write := range writes() {
 			if write == "PATCH secrets/db-root" {
 				created++
 			}
 		}
-		return c.queue.NumStale(cache.NewObjectName(e.namespace, "db")) >= 5 || created > 10
-	})
-	if created > 2 {
+		return created
+	}
+	testkit.Await(t, "the children", func() bool { return len(output.Lines("CREATED")) >= 3 })
+	testkit.Await(t, "their end", func() bool { return len(e.childrenOf("db")) == 0 })
+	ended := c.syncs.Load()
+	testkit.Await(t, "five more syncs", func() bool { return c.syncs.Load() >= ended+5 })
+	if secrets() != 1 {
 		t.Errorf("the Secret was created %d times", created)
 	}
-	e.garbageCollected(d)
-	testkit.Await(t, "the end of the children", func() bool { return len(e.childrenOf("db")) == 0 })
 }

@@ -21,6 +21,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -436,4 +437,96 @@ func sleep(ctx context.Context, duration time.Duration) {
 	case <-ctx.Done():
 	case <-time.After(duration):
 	}
+}
+
+// findings is what compareAll returns.
+type findings struct {
+	objects      int
+	wrong        []string // not as it should be
+	notCollected []string // children with a correct reference to an owner that is gone, which the garbage collector has to delete
+	waiting      []string // DatabaseManagers that wait for such a child of the same name, and whose status says so
+}
+
+// compareAll compares all objects in the namespace with their desired state. Each child is named after its owner.
+func (e *env) compareAll() (found findings) {
+	e.Helper()
+	wrong := func(format string, args ...any) { found.wrong = append(found.wrong, fmt.Sprintf(format, args...)) }
+	list := metav1.ListOptions{}
+	databases := testkit.Must(e.databases.List(e.Context(), list))(e).Items
+	found.objects = len(databases)
+	owners := map[types.UID]*dbv1alpha1.DatabaseManager{}
+	for i := range databases {
+		owners[databases[i].UID] = &databases[i]
+	}
+	children, notCollected := map[types.UID]int{}, map[string]bool{}
+	// ownerOf compares a child's metadata and returns its owner, or nil.
+	ownerOf := func(child metav1.Object) *dbv1alpha1.DatabaseManager {
+		reference := metav1.GetControllerOfNoCopy(child)
+		switch {
+		case reference == nil || reference.Kind != "DatabaseManager" || reference.APIVersion != dbv1alpha1.GroupVersion.String() ||
+			!strings.HasPrefix(child.GetName(), reference.Name):
+			wrong("%T %s has owner references %v", child, child.GetName(), child.GetOwnerReferences())
+			return nil
+		case owners[reference.UID] == nil:
+			notCollected[child.GetName()] = true
+			found.notCollected = append(found.notCollected, fmt.Sprintf("%T %s of %s", child, child.GetName(), reference.UID))
+			return nil
+		}
+		labels := child.GetLabels()
+		if labels[database.ManagedByLabel] != database.FieldManager || labels[database.FirstOwnerLabel] != string(reference.UID) {
+			wrong("%T %s has labels %v", child, child.GetName(), child.GetLabels())
+		}
+		children[reference.UID]++
+		return owners[reference.UID]
+	}
+	for _, o := range testkit.Must(e.deployments.List(e.Context(), list))(e).Items {
+		d := ownerOf(&o)
+		if d == nil {
+			continue
+		}
+		desired := database.Deployment(d, nil).Spec
+		var container corev1.Container
+		for _, c := range o.Spec.Template.Spec.Containers {
+			if c.Name == string(d.Spec.Dbtype) {
+				container = c
+			}
+		}
+		if *o.Spec.Replicas != *desired.Replicas || container.Image != *desired.Template.Spec.Containers[0].Image ||
+			o.Spec.Strategy.Type != appsv1.RecreateDeploymentStrategyType {
+			wrong("Deployment %s: %d replicas of %s", o.Name, *o.Spec.Replicas, container.Image)
+		}
+	}
+	for _, o := range testkit.Must(e.services.List(e.Context(), list))(e).Items {
+		if d := ownerOf(&o); d != nil && o.Spec.Selector[database.FirstOwnerLabel] != string(d.UID) {
+			wrong("Service %s selects %v", o.Name, o.Spec.Selector)
+		}
+	}
+	for _, o := range testkit.Must(e.secrets.List(e.Context(), list))(e).Items {
+		if d := ownerOf(&o); d != nil && len(o.Data["password"]) == 0 {
+			wrong("Secret %s has no password", o.Name)
+		}
+	}
+	for _, o := range testkit.Must(e.claims.List(e.Context(), list))(e).Items {
+		ownerOf(&o)
+	}
+	for _, d := range databases {
+		ready := readyOf(&d)
+		if ready != nil && ready.Reason == database.ReasonWaitingForDeletion && ready.ObservedGeneration == d.Generation &&
+			slices.ContainsFunc(strings.Fields(ready.Message), func(word string) bool { return notCollected[word] }) {
+			found.waiting = append(found.waiting, d.Name)
+			continue
+		}
+		desired := 3
+		if d.Spec.StorageSize != nil {
+			desired++
+		}
+		if children[d.UID] != desired {
+			wrong("%s has %d children", d.Name, children[d.UID])
+		}
+		if ready == nil || ready.ObservedGeneration != d.Generation ||
+			(*d.Spec.Replicas == 0 || ready.Reason == database.ReasonNameConflict) && ready.Status != metav1.ConditionTrue {
+			wrong("%s has generation %d and condition %+v", d.Name, d.Generation, ready)
+		}
+	}
+	return found
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
 	"example.com/client-go-workbook/06-crd-codegen/database"
@@ -26,10 +28,11 @@ import (
 	"example.com/client-go-workbook/internal/test/testkit"
 )
 
-// newerVersion is what a newer version of this chapter changes, for a field spec.port: in each file, one text and what takes
-// its place. The README has it as an exercise.
-var newerVersion = map[string][2]string{
-	"crd/coolops.cn_databasemanagers.yaml": {"              replicas:\n                default: 1\n", `              port:
+// newerVersion is what a newer version of this chapter changes, for a field spec.port, a field of the status, and one of its
+// conditions: in each file, texts, and after each one what takes its place. The README has the first field as an exercise.
+var newerVersion = map[string][]string{
+	"crd/coolops.cn_databasemanagers.yaml": {
+		"              replicas:\n                default: 1\n", `              port:
                 default: 3306
                 format: int32
                 maximum: 65535
@@ -37,7 +40,16 @@ var newerVersion = map[string][2]string{
                 type: integer
               replicas:
                 default: 1
-`},
+`,
+		"              availableReplicas:\n                description: How many", `              backups:
+                type: integer
+              availableReplicas:
+                description: How many`,
+		"                    lastTransitionTime:\n", `                    severity:
+                      type: string
+                    lastTransitionTime:
+`,
+	},
 	"pkg/apis/databasemanager/v1alpha1/types.go": {
 		"type DatabaseManagerSpec struct {\n",
 		"type DatabaseManagerSpec struct {\n\tPort int32 `json:\"port,omitempty\"`\n",
@@ -49,10 +61,12 @@ var newerVersion = map[string][2]string{
 func newerFile(t *testing.T, name string) []byte {
 	t.Helper()
 	old := string(testkit.Must(os.ReadFile(name))(t))
-	if strings.Count(old, newerVersion[name][0]) != 1 {
-		t.Fatalf("%q is not once in %s: correct this test", newerVersion[name][0], name)
+	for pair := range slices.Chunk(newerVersion[name], 2) {
+		if strings.Count(old, pair[0]) != 1 {
+			t.Fatalf("%q is not once in %s: correct this test", pair[0], name)
+		}
 	}
-	return []byte(strings.Replace(old, newerVersion[name][0], newerVersion[name][1], 1))
+	return []byte(strings.NewReplacer(newerVersion[name]...).Replace(old))
 }
 
 // newerProgram builds the newer version's program, as `make chapter 6` builds this one.
@@ -69,17 +83,12 @@ func newerProgram(t *testing.T) string {
 			overlay["Replace"][testkit.Must(filepath.Abs(name))(t)] = path
 		}
 	}
-	file, program := filepath.Join(folder, "overlay.json"), filepath.Join(folder, "newer")
+	file := filepath.Join(folder, "overlay.json")
 	text, err := json.Marshal(overlay)
 	if err := errors.Join(err, os.WriteFile(file, text, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	build := exec.Command("bash", "-c", `. ../scripts/lib.sh
-		GOFLAGS=$build_flags exec go build -overlay "$0" -o "$1" .`, file, program)
-	if output, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, output)
-	}
-	return program
+	return testcluster.Build(t, "./06-crd-codegen", "-overlay", file)
 }
 
 // appliedTo returns what changes when the controller writes to a Deployment. The resourceVersion also changes with each status, which
@@ -125,8 +134,12 @@ func newerVersionAndBack(t *testing.T, cluster *testcluster.Cluster) {
 	}
 	servicePort := func(want int32) {
 		t.Helper()
-		until(e, "the Service's port", get(e.services.Get, "changed"), func(s *corev1.Service) bool { return s.Spec.Ports[0].Port == want })
+		until(e, "the Service's port, and others' session affinity", get(e.services.Get, "changed"), func(s *corev1.Service) bool {
+			return s.Spec.Ports[0].Port == want && s.Spec.SessionAffinity == corev1.ServiceAffinityClientIP
+		})
 	}
+	const affinity = `{"spec": {"sessionAffinity": "ClientIP"}}`
+	testkit.Must(e.services.Patch(t.Context(), "changed", types.MergePatchType, []byte(affinity), metav1.PatchOptions{}))(t)
 
 	// The CRD is the first to change: the server drops a field that it does not know.
 	if err := testcluster.InstallCRD(t.Context(), e.admin, newerFile(t, "crd/coolops.cn_databasemanagers.yaml")); err != nil {
@@ -136,10 +149,18 @@ func newerVersionAndBack(t *testing.T, cluster *testcluster.Cluster) {
 		return specPort("unchanged") == database.Port
 	})
 
-	// A user sets the field. This version's controller does not know it, and writes the finalizer and the status.
+	// Others set the fields. This version's controller does not know them, and writes the finalizer and the status.
+	const theirs = `[{"op": "add", "path": "/status/backups", "value": 3},
+		{"op": "add", "path": "/status/conditions/0/severity", "value": "low"}]`
+	testkit.Must(objects.Patch(t.Context(), "changed", types.JSONPatchType, []byte(theirs), metav1.PatchOptions{}, "status"))(t)
 	e.patch("changed", `{"spec": {"port": 3307, "deletionPolicy": "Retain"}}`)
 	if d := e.untilReady("changed", rollout.ReasonReplicasReady); len(d.Finalizers) != 1 || specPort("changed") != 3307 {
 		t.Errorf("finalizers %q, port %d, want the finalizer and the port 3307", d.Finalizers, specPort("changed"))
+	}
+	status, _, err := unstructured.NestedMap(testkit.Must(objects.Get(t.Context(), "changed", metav1.GetOptions{}))(t).Object, "status")
+	severity := status["conditions"].([]any)[0].(map[string]any)["severity"]
+	if err != nil || status["backups"] != int64(3) || severity != "low" {
+		t.Errorf("%v backups, severity %v, want 3 and low, as before this version has written the status", status["backups"], severity)
 	}
 	stop()
 

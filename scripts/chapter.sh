@@ -16,7 +16,8 @@ program=$state/bin/${folder##*/}
 compile() {
 	(
 		umask 077 # as for all that is in the cluster's folder
-		GOFLAGS=$build_flags exec go build -C "$root" -o "$program" "./$folder" 2>"$program.log"
+		pin_go
+		exec go build -C "$root" -o "$program" "./$folder" 2>"$program.log"
 	) &
 	build=$!
 }

@@ -67,7 +67,7 @@ func mount(t *testing.T, arguments ...string) {
 
 func TestAFolderThatCannotBeMadeIsSaid(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t)
+	c := noCluster(t)
 	t.Run("a file", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "file")
 		write(t, file, "precious")
@@ -101,7 +101,7 @@ func TestAFolderThatCannotBeMadeIsSaid(t *testing.T) {
 
 func TestAForeignFolderStaysAsItIs(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t)
+	c := noCluster(t)
 	foreign := c.in(filepath.Join(t.TempDir(), "foreign"))
 	write(t, filepath.Join(foreign.folder, "thesis.txt"), "precious")
 	write(t, filepath.Join(foreign.folder, "test-kind", "type"), "local\n") // nor does a cluster of the tests beside it help
@@ -113,10 +113,9 @@ func TestAForeignFolderStaysAsItIs(t *testing.T) {
 	}
 }
 
-// TestTwoUsersAtOnce starts two clusters at the same time that want the same ports, with nothing in common that they
+// twoUsersAtOnce starts two clusters at the same time that want the same ports, with nothing in common that they
 // could lock: two users of one machine. The first of them calls up twice at once. Down then leaves nothing of his.
-func TestTwoUsersAtOnce(t *testing.T) {
-	t.Parallel()
+func twoUsersAtOnce(t *testing.T) {
 	one := newCluster(t)
 	two := one
 	for i := 0; two == one || ports.Of(two.folder, 0) != ports.Of(one.folder, 0); i++ {
@@ -197,8 +196,7 @@ func (c *cluster) leavesNothing(t *testing.T) {
 	}
 }
 
-func TestTheCauseOfAFailedStartIsNamed(t *testing.T) {
-	t.Parallel()
+func theCauseOfAFailedStartIsNamed(t *testing.T) {
 	c := newCluster(t)
 	t.Run("a full disk", func(t *testing.T) {
 		folder := t.TempDir()
@@ -241,8 +239,11 @@ func TestTheCauseOfAFailedStartIsNamed(t *testing.T) {
 	t.Run("too few files", func(t *testing.T) {
 		few := c.in(filepath.Join(t.TempDir(), "few"))
 		t.Cleanup(func() { run(t, few.env, "./cluster-down.sh") })
-		got := run(t, few.env, "bash", "-c", "ulimit -n 64 && ./cluster-up.sh")
-		if got.code != 1 || !strings.Contains(got.stderr, "ulimit -n") {
+		if got := run(t, few.env, "bash", "-c", "ulimit -n 128 && ./doctor.sh"); toCorrect(got.stdout) != "open files" {
+			t.Errorf("make doctor: %+v", got)
+		}
+		got := run(t, few.env, "bash", "-c", "ulimit -n 128 && ./cluster-up.sh")
+		if got.code != 1 || !strings.Contains(got.stderr, "ulimit -Hn") {
 			t.Errorf("got %+v, want that it may open too few files", got)
 		}
 	})
@@ -250,8 +251,7 @@ func TestTheCauseOfAFailedStartIsNamed(t *testing.T) {
 
 // The programs can belong to another user, in a folder that this user can only read; locks have their own place. On such
 // a machine, other users also run programs: one of them has the port that etcd would have.
-func TestAReadOnlyCacheATakenPortAndALink(t *testing.T) {
-	t.Parallel()
+func readOnlyCacheTakenPortAndLink(t *testing.T) {
 	c := newCluster(t)
 	programs := strings.TrimSpace(c.run(t, "./cluster.sh", "programs"))
 	cache := filepath.Join(t.TempDir(), "cache")

@@ -17,9 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// TestLocalCluster uses one cluster for one test after the other. Each begins with cluster-up.
-func TestLocalCluster(t *testing.T) {
-	t.Parallel()
+// localCluster uses one cluster for one test after the other. Each begins with cluster-up.
+func localCluster(t *testing.T) {
 	c := newCluster(t)
 	t.Run("a start beside a busy core goes on from one that was killed", func(t *testing.T) { startsUnderLoad(t, c) })
 	for _, test := range []struct {
@@ -27,6 +26,9 @@ func TestLocalCluster(t *testing.T) {
 		run  func(*testing.T, *cluster)
 	}{
 		{"the samples get ready and come back", samples},
+		{"what a reader's machine has set changes nothing", inSurroundings},
+		{"samples that cannot be put there say why, and what to do", samplesThatFail},
+		{"the reader's kuberc is not for the samples", kuberc},
 		{"chapter 3's crowd has as many pods as asked for", crowd},
 		{"a sample that cannot run delays nothing", samplesThatCannotRun},
 		{"there is room for thousands of pods", room},
@@ -40,6 +42,7 @@ func TestLocalCluster(t *testing.T) {
 		{"cluster-up starts again what runs in another network, or stands still, and keeps the data", isInAnotherNetwork},
 		{"cluster-up repairs what a killed repair left, waits for a slow API server, and keeps the data", slowAPIServer},
 		{"another path of the folder is as good", otherPaths},
+		{"a local cluster takes the place of a kind cluster that cannot be made", takesThePlace},
 		{"a copy does nothing to the original, and gets a cluster of its own", copied},
 		{"a folder that was moved keeps its objects, and down ends what runs from where it was", moved},
 	} {

@@ -8,10 +8,9 @@ import (
 	"testing"
 )
 
-// TestABareMachineHasAllThatIsNeeded has a PATH of what the README asks for, and no network: with all built, the workbook needs
+// aBareMachineHasAllThatIsNeeded has a PATH of what the README asks for, and no network: with all built, the workbook needs
 // none. Without one there is no default route either, which would be the API server's way to an address of its own.
-func TestABareMachineHasAllThatIsNeeded(t *testing.T) {
-	t.Parallel()
+func aBareMachineHasAllThatIsNeeded(t *testing.T) {
 	c := newCluster(t)
 	path := bare(t)
 	c.env = append(c.env, "GOPROXY=off", "ROOT="+checkout(t), "PATH="+path)

@@ -2,6 +2,7 @@ package scripts_test
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"io/fs"
 	"net"
@@ -24,7 +25,7 @@ import (
 // programs are the local cluster's processes.
 var programs = []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok-controller"}
 
-// TestMain lets four tests run at once that have clusters of their own: they wait for most of the time.
+// TestMain lets four tests run at once: they wait for most of the time.
 func TestMain(m *testing.M) {
 	_ = flag.Set("test.parallel", "4")
 	m.Run()
@@ -39,12 +40,37 @@ type cluster struct {
 	env          []string
 }
 
+// TestClusters runs one after the other what has clusters of its own: each waits for the place that testcluster.Alone gives, and four
+// that wait would be all that run.
+func TestClusters(t *testing.T) {
+	t.Parallel()
+	testkit.All(t, "starts clusters of its own")
+	requireBinaries(t)
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T)
+	}{
+		{"local cluster", localCluster},
+		{"two users at once", twoUsersAtOnce},
+		{"a bare machine has all that is needed", aBareMachineHasAllThatIsNeeded},
+		{"the cause of a failed start is named", theCauseOfAFailedStartIsNamed},
+		{"a read-only cache, a taken port, and a link", readOnlyCacheTakenPortAndLink},
+	} {
+		t.Run(test.name, test.run)
+	}
+}
+
 // newCluster prepares a cluster; up brings it up. It is removed at the end of the test.
 func newCluster(t *testing.T) *cluster {
 	t.Helper()
-	testkit.All(t, "starts a cluster of its own")
-	requireBinaries(t)
 	testcluster.Alone(t)
+	return noCluster(t)
+}
+
+// noCluster is newCluster for a test whose cluster never comes up.
+func noCluster(t *testing.T) *cluster {
+	t.Helper()
+	requireBinaries(t)
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +83,8 @@ func newCluster(t *testing.T) *cluster {
 	if cache == "" {
 		cache = filepath.Join(os.Getenv("HOME"), ".cache")
 	}
-	c.env = append(goCaches(t), "CLUSTER=local", "CLUSTER_DIR="+c.folder, "HOME="+c.home, "XDG_CACHE_HOME="+cache)
+	c.env = append(goCaches(t), "CLUSTER=local", "CLUSTER_DIR="+c.folder, "HOME="+c.home, "XDG_CACHE_HOME="+cache,
+		"ETCD_NAME=mine", "KWOK_RUNTIME=docker") // they are not for this cluster
 	t.Cleanup(func() {
 		if t.Failed() {
 			log, _ := os.ReadFile(filepath.Join(c.folder, "kwokctl.log"))
@@ -209,6 +236,13 @@ func repairs(t *testing.T, c *cluster) {
 	others := []string{"kube-controller-manager", "kube-scheduler", "kwok-controller"}
 	for _, killed := range [][]string{programs, {"etcd"}, {"kube-apiserver"}, others} {
 		c.kill(t, killed...)
+		if len(killed) == len(programs) {
+			// After a new version of the workbook, the programs are in another folder, and the old one may be deleted.
+			link := filepath.Join(c.kwokFolder(), "bin", "etcd")
+			if err := errors.Join(os.Remove(link), os.Symlink("/gone/etcd", link)); err != nil {
+				t.Fatal(err)
+			}
+		}
 		if killed[0] == others[0] {
 			// Beside them, an API server that is frozen: it runs and does not answer, and they need it.
 			if err := syscall.Kill(c.processes(t)["kube-apiserver"], syscall.SIGSTOP); err != nil {

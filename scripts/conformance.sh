@@ -8,11 +8,12 @@
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
+export KUBERC=off # the reader's ~/.kube/kuberc is for his own calls
 "$scripts/cluster-up.sh"
 "$scripts/kubectl" apply --server-side --force-conflicts -f "$root/06-crd-codegen/crd/coolops.cn_databasemanagers.yaml" >/dev/null
 "$scripts/kubectl" wait --for=condition=Established crd/databasemanagers.coolops.cn >/dev/null
 umask 077 # as for all that is in the cluster's folder
-export GOFLAGS=$build_flags
+pin_go
 controller=${CONTROLLER-} package=''
 leader=(--leader-flags=--leader-elect) rbac=06-crd-codegen/deploy/rbac.yaml
 case $controller in

@@ -4,6 +4,7 @@
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
+export KUBERC=off # the reader's ~/.kube/kuberc is for his own calls
 require_kind
 image=$("$scripts/image.sh")
 runtime=$(container_runtime)
@@ -12,7 +13,8 @@ trap 'rm -rf "$work"' EXIT
 "$runtime" save -o "$work/image.tar" "$image"
 (
 	cd "$root"
-	export KIND_EXPERIMENTAL_PROVIDER=$runtime GOFLAGS=$build_flags
+	pin_go
+	export KIND_EXPERIMENTAL_PROVIDER=$runtime
 	go tool kind load image-archive "$work/image.tar" --name="$(cut -d ' ' -f 2 "$state/type")"
 ) >"$work/log" 2>&1 || fail "$(cat "$work/log")"
 

@@ -70,8 +70,8 @@ func deployed(t *testing.T, c *cluster) {
 	output := c.run(t, "./deploy.sh")
 	var megabytes int
 	_, size, _ := strings.Cut(output, "The image has ")
-	if _, err := fmt.Sscanf(size, "%d MB", &megabytes); err != nil || megabytes >= 60 {
-		t.Errorf("the image has %d MB (%v), want less than 60, in:\n%s", megabytes, err, output)
+	if _, err := fmt.Sscanf(size, "%d MB", &megabytes); err != nil || megabytes >= 70 {
+		t.Errorf("the image has %d MB (%v), want less than 70, in:\n%s", megabytes, err, output)
 	}
 	pods := c.pods(t)
 	if len(pods) != 2 {

@@ -84,7 +84,7 @@ show() {
 	for file in $all; do
 		[ -f "$after/$file" ] || continue # what is gone is in the chapter before
 		old "$file"
-		git --no-pager diff --no-index --no-prefix --color="$1" "$old" "$after/$file"
+		git --no-pager diff --no-ext-diff --no-textconv --no-index --no-prefix --color="$1" "$old" "$after/$file"
 	done
 }
 if [ -t 1 ]; then

@@ -24,10 +24,15 @@ at_least() {
 	done
 }
 
-wanted=$(sed -n 's/^go //p' "$root/go.mod")
+wanted=$(sed -n 's/^go //p' "$root/go.mod" 2>/dev/null)
 # GOTOOLCHAIN=local: else Go fetches the version that go.mod wants, and says it is that one.
-version=$(GOTOOLCHAIN=local go env GOVERSION 2>/dev/null | sed 's/^go\([0-9.]*\).*/\1/')
-if [ -z "$version" ]; then
+said=$(GOTOOLCHAIN=local go env GOVERSION 2>&1)
+version=$(printf '%s\n' "$said" | sed -n 's/^go\([0-9.]*\).*/\1/p')
+if [ -z "$wanted" ]; then
+	bad "Go: $root/go.mod cannot be read. Clone the workbook again."
+elif [ -z "$version" ] && command -v go >/dev/null; then
+	bad "Go: go env GOVERSION fails: $said"
+elif [ -z "$version" ]; then
 	bad "Go: not found. Install Go $wanted or later from https://go.dev/dl, and put its bin folder on PATH."
 elif at_least "$version" "$wanted"; then
 	ok "Go $version"
@@ -35,22 +40,71 @@ else
 	bad "Go $version is too old: install Go $wanted or later from https://go.dev/dl."
 fi
 
+# cause OUTPUT: the first sentence of what go says, after its progress.
+cause() { printf '%s\n' "$1" | grep -v -e '^#' -e '^go: downloading ' | sed -e 's/\. You can.*//' -e 's/:$//' -e q; }
+
+# What decides is whether a program can be built, and runs. First as the READMEs let the reader type it: with all that he has set for
+# go, and a go.work in a folder above. Then as the scripts build, which pin what they can, and where go test builds.
+check_go() {
+	local said advice temporary
+	if said=$({ cd "$root" && go list -m >/dev/null && go run ./scripts/doctor; } 2>&1); then
+		ok "go run: runs a program on $said"
+	else
+		case $said in
+		*go.work*) advice="set GOWORK=off, or run go work use $root in the folder of go.work" ;;
+		*'exec format error'*) advice='run go env -u GOOS GOARCH, and unset both' ;;
+		*) advice='go env -changed lists what is set for go' ;;
+		esac
+		bad "go run: go run ./scripts/doctor: $(cause "$said"): $advice"
+	fi
+	temporary=$(go env GOTMPDIR 2>/dev/null)
+	temporary=${temporary:-${TMPDIR:-/tmp}}
+	work=$(mktemp -d "$temporary/doctor.XXXXXX" 2>&1) || work=''
+	trap 'rm -rf "$work"' EXIT
+	if [ -z "$work" ]; then
+		bad "go test: no folder can be made in $temporary, for what go test builds. Set TMPDIR to another folder."
+	elif ! said=$(pin_go && go build -C "$root" -o "$work/doctor" ./scripts/doctor 2>&1); then
+		bad "go build: the scripts cannot build a program: $(cause "$said")"
+	elif ! said=$(cd "$root" && pin_go && go list -deps ./scripts/cluster 2>&1 >/dev/null); then
+		bad "go modules: they are not here, and cannot be downloaded: $(cause "$said")"
+	elif ! said=$("$work/doctor" 2>&1); then
+		bad "go test: a program in $temporary does not run: ${said##*: }. Set GOTMPDIR to another folder: go test builds there."
+	else
+		ok "go test: programs run in $temporary"
+	fi
+}
+work=''
+[ -z "$version" ] || check_go
+modules=$(go env GOMODCACHE 2>/dev/null)
+case $modules in
+"$root"/*) bad "GOMODCACHE: $modules is inside the workbook, so that go takes modules in it for packages of the workbook. Set another folder." ;;
+esac
+# The scripts pin the first four. What they compile is not found compiled by a command with other ones.
+settings=$(go env -changed GOFLAGS GOOS GOARCH GO111MODULE GOEXPERIMENT GODEBUG 2>/dev/null | tr '\n' ' ')
+[ -z "$settings" ] ||
+	note "go env: ${settings% }. With them, go may compile everything once more, or programs may print something else than the READMEs."
+
 for tool in git make; do
-	if command -v $tool >/dev/null; then
-		ok "$tool: $($tool --version | head -n 1)"
+	if said=$($tool --version 2>&1); then
+		ok "$tool: $(printf '%s\n' "$said" | head -n 1)"
+	elif command -v $tool >/dev/null; then
+		bad "$tool: does not run: $(printf '%s\n' "$said" | head -n 1)"
 	else
 		bad "$tool: not found. Install it (macOS: xcode-select --install; Debian, Ubuntu: sudo apt install $tool)."
 	fi
 done
 
-missing=
+missing='' found=''
 while read -r list programs; do
 	[ "$list" = system ] || continue
 	for program in $programs; do
 		type -P "$program" >/dev/null || missing="$missing $program"
 	done
-done <"$scripts/programs.txt"
-if [ -z "$missing" ]; then
+	found=yes
+done <"$scripts/programs.txt" 2>/dev/null
+if [ -z "$found" ]; then
+	bad "programs: $scripts/programs.txt cannot be read. Clone the workbook again."
+elif [ -z "$missing" ]; then
 	ok "programs: all that are in scripts/programs.txt"
 else
 	bad "programs: not found on PATH:$missing. macOS and Debian have them from the start: look at your PATH, or install them."
@@ -71,7 +125,11 @@ else
 fi
 
 runtime=$(container_runtime)
-if [ -n "$runtime" ]; then
+unfit=''
+[ -z "$runtime" ] || unfit=$("$scripts/cluster.sh" unfit "$runtime" 2>/dev/null)
+if [ -n "$unfit" ]; then
+	note "containers: $unfit. make cluster takes the local cluster, which needs none."
+elif [ -n "$runtime" ]; then
 	ok "containers: $runtime answers, for the kind cluster"
 elif command -v docker >/dev/null || command -v podman >/dev/null; then
 	note "containers: installed, but does not answer. The local cluster needs none; for kind, start Docker or Podman."
@@ -95,11 +153,12 @@ else
 	ok "inotify: not on this system"
 fi
 
-files=$(ulimit -n)
-if [ "$files" = unlimited ] || [ "$files" -ge 1024 ]; then
+# Programs in Go raise the soft limit to the hard one by themselves. With 128, etcd ends.
+files=$(ulimit -Hn)
+if [ "$files" = unlimited ] || [ "$files" -ge 256 ]; then
 	ok "open files: $files"
 else
-	bad "open files: $files at most, and etcd and the API server need 1024: run ulimit -n 4096 before make."
+	bad "open files: $files at most, and etcd needs 256: raise the hard limit, which ulimit -Hn shows."
 fi
 
 # free_gb FOLDER: free disk space in whole GB, at FOLDER or the nearest folder above it that exists.
@@ -108,13 +167,24 @@ free_gb() {
 	while [ ! -d "$folder" ]; do folder=$(dirname "$folder"); done
 	df -Pk "$folder" | awk 'NR == 2 { print int($4 / 1024 / 1024) }'
 }
-# disk FOLDER GB WHAT: whether there is room for it.
+# runs_in FOLDER: whether a program there runs: a file system can forbid it (noexec).
+runs_in() {
+	local copy result=0
+	copy=$(mktemp "$1/.doctor.XXXXXX") && cp "$work/doctor" "$copy" && chmod 700 "$copy" && "$copy" || result=1
+	rm -f "$copy"
+	return $result
+}
+# disk FOLDER GB WHAT VARIABLE: whether there is room for it.
 disk() {
 	local folder=$1 free
 	while [ ! -d "$folder" ]; do folder=$(dirname "$folder"); done
 	free=$(free_gb "$folder")
 	if [ ! -w "$folder" ]; then
 		bad "disk: $folder cannot be written, and is for $3. Set $4 to another folder."
+	elif [ -z "$free" ]; then
+		bad "disk: df does not tell how much is free in $folder, for $3."
+	elif [ -f "$work/doctor" ] && ! said=$(runs_in "$folder" 2>&1); then
+		bad "disk: a program in $folder does not run: ${said##*: }. It is for $3: set $4 to another folder."
 	elif [ "$free" -ge "$2" ]; then
 		ok "disk: $free GB free in $folder, for $3"
 	else

@@ -10,7 +10,8 @@ trap 'rm -rf "$work"' EXIT
 umask 022 # the image's user is not this one, and must be allowed to run the program
 cp "$root/06-crd-codegen/deploy/Dockerfile" "$work"
 # Without CGO the program is linked statically, and runs where there is no libc. -s -w: without the table of symbols.
-CGO_ENABLED=0 GOOS=linux GOFLAGS=$build_flags go build -C "$root" -ldflags='-s -w' -o "$work/controller" ./06-crd-codegen
+pin_go
+CGO_ENABLED=0 GOOS=linux go build -C "$root" -ldflags='-s -w' -o "$work/controller" ./06-crd-codegen
 tag=$(cat "$work/Dockerfile" "$work/controller" | git hash-object --stdin | cut -c 1-12)
 # With localhost before it, no node looks for this name in a public registry.
 image=localhost/databasemanager-controller:$tag

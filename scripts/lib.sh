@@ -1,6 +1,18 @@
 # shellcheck shell=bash disable=SC2034
 # What the scripts in this folder share; they source it. Bash 3.2 (macOS) must understand all of it.
 
+# What a reader has set in his shell must not change what a script does. With -p, bash takes no options (SHELLOPTS, BASHOPTS),
+# no functions and no startup file (BASH_ENV) from the environment. CDPATH makes cd print, and go elsewhere; TMOUT ends a read.
+case $- in *p*) ;; *) exec "$BASH" -p "$0" "$@" ;; esac
+unset BASH_ENV CDPATH GLOBIGNORE GREP_OPTIONS POSIXLY_CORRECT TMOUT
+unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE # of a hook that runs this, for its own repository
+unset DOCKER_DEFAULT_PLATFORM              # a node for another processor does not start
+export -n SHELLOPTS
+set +o posix
+# The reader's language stays, for less; numbers, the order of names and messages are those that the scripts expect.
+export LC_CTYPE="${LC_ALL:-${LC_CTYPE:-${LANG-}}}" LC_COLLATE=C LC_MESSAGES=C LC_NUMERIC=C
+unset LC_ALL
+
 scripts=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
 root=${scripts%/*}
 
@@ -9,9 +21,15 @@ state=${CLUSTER_DIR:-$root/.cluster}
 case $state in /*) ;; *) state=$PWD/$state ;; esac
 kubeconfig=$state/kubeconfig
 
-# For all that the scripts build. None of it decides how a package is compiled: so what they have compiled, client-go above all,
-# go test, go run and an editor find compiled. -ldflags=-w leaves debug information out of the programs, which links faster.
-build_flags='-buildvcs=false -ldflags=-w'
+# pin_go: for all that the scripts build. What a reader has set, by go env -w, too, does not decide what is built: no go.work of a
+# folder above, no vendor folder, for this machine. His proxy, caches and toolchain stay. None of it decides how a package is
+# compiled: so what the scripts have compiled, client-go above all, go test, go run and an editor find compiled. -ldflags=-w leaves
+# debug information out of the programs, which links faster.
+pin_go() {
+	export GO111MODULE=on GOFLAGS='-mod=readonly -buildvcs=false -ldflags=-w' GOWORK=off GOOS GOARCH
+	unset GOROOT
+	{ read -r GOOS && read -r GOARCH; } < <(go env GOHOSTOS GOHOSTARCH 2>/dev/null) || unset GOOS GOARCH
+}
 
 say() { printf '%s\n' "$*" >&2; }
 
@@ -46,7 +64,7 @@ load_pod_images() {
 	command -v docker >/dev/null || return 0
 	name=$(cut -d' ' -f2 "$state/type")
 	while read -r image; do
-		docker image inspect "$image" >/dev/null 2>&1 && (cd "$root" && go tool kind load docker-image "$image" --name="$name") >/dev/null 2>&1
+		docker image inspect "$image" >/dev/null 2>&1 && (cd "$root" && pin_go && go tool kind load docker-image "$image" --name="$name") >/dev/null 2>&1
 	done < <(pod_images)
 	return 0
 }
@@ -75,14 +93,16 @@ no_chapter() {
 
 # built NAME SOURCE...: prints the path of the program in scripts/NAME, which is built if need be. A copy of it is kept in
 # the cache, under a name that changes with its sources: to find out that nothing has changed, go takes longer than the
-# program itself. In the checkout's folder, with GOFLAGS exported.
+# program itself. In the checkout's folder, after pin_go.
 built() {
-	local cache=${XDG_CACHE_HOME:-${HOME-}/.cache}/client-go-workbook name=$1 program from
+	local cache=${XDG_CACHE_HOME:-${HOME-}/.cache}/client-go-workbook name=$1 program from sum
 	shift
-	program=$cache/$name-$({
+	sum=$({
 		cat go.mod go.sum "$@"
 		uname -sm
-	} | cksum | cut -d ' ' -f 1)
+	} | cksum) || return
+	[ -n "$sum" ] || return # else the name would be the same for all sources
+	program=$cache/$name-${sum%% *}
 	if [ ! -x "$program" ]; then
 		[ ! -t 2 ] || say "Compiling scripts/$name, once."
 		from=$(go tool -n "$name") || return # go builds it, in its own cache
@@ -109,7 +129,11 @@ answers() {
 container_runtime() {
 	local candidate
 	for candidate in docker podman; do
-		answers $candidate && echo $candidate && return
+		answers $candidate || continue
+		# Where Podman calls itself docker, kind's part for Docker fails.
+		[ $candidate = podman ] || case $(docker -v 2>/dev/null) in podman*) continue ;; esac
+		echo $candidate
+		return
 	done
 	return 1
 }

@@ -4,6 +4,7 @@
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 cd "$root"
+pin_go
 
 unformatted=$(gofmt -l .)
 [ -z "$unformatted" ] || fail "Run gofmt -w on: $unformatted"

@@ -35,7 +35,8 @@ func TestMakeRefusesWhatIsNoNumber(t *testing.T) {
 	}{
 		"a number":                    {[]string{"chapter", "1"}, "chapter.sh<1>"},
 		"a number for diff":           {[]string{"diff", "2"}, "diff.sh<2>"},
-		"a number for picture":        {[]string{"picture", "4"}, "chapter.sh<4><--picture><127.0.0.1:0>"},
+		"a number for picture":        {[]string{"picture", "4"}, "chapter.sh<4><--picture><127.0.0.1:18004>"},
+		"a number with a zero":        {[]string{"picture", "04"}, "chapter.sh<04><--picture><127.0.0.1:18004>"},
 		"many pods":                   {[]string{"samples", "3", "PODS=3000"}, "apply-samples.sh<--pods><3000><3>"},
 		"a quote for many pods":       {[]string{"samples", "3", `PODS=1';"id"`}, `apply-samples.sh<--pods><1';"id"><3>`},
 		"an exercise":                 {[]string{"hint", "2.3"}, "exercise.sh<hint><2.3>"},

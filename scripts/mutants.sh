@@ -7,5 +7,5 @@ set -euo pipefail
 export CLUSTER_DIR=$state KUBE_CACHE_MUTATION_DETECTOR=true REQUIRE_CLUSTER=1
 "$scripts/cluster-up.sh"
 cd "$root"
-export GOFLAGS=$build_flags
+pin_go
 exec go run ./internal/exercise/mutants "$@"

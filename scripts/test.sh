@@ -28,9 +28,9 @@ state=$CLUSTER_DIR
 # The reader's own clusters are none of the tests' business, NODES is not for the clusters that tests make for themselves, and
 # make would hand ARGS to a make that a test runs.
 unset KUBECONFIG NODES ARGS MAKEFLAGS RACE
-export KUBE_CACHE_MUTATION_DETECTOR=true REQUIRE_CLUSTER=1
+export KUBE_CACHE_MUTATION_DETECTOR=true REQUIRE_CLUSTER=1 KUBERC=off
 cd "$root" || exit 1
-export GOFLAGS=$build_flags
+pin_go
 # What never looks at a cluster, nor starts what is in this folder, keeps go's results from before: go knows all that it depends on.
 # For the others that could be a result of yesterday, for a cluster that is down today. -count=1 runs them anew.
 # -vet=off: make lint has it, and compiles all packages for it. -p 2 -parallel 4: two packages at a time, four tests of each, which
@@ -41,8 +41,8 @@ flags=(${race[@]+"${race[@]}"} -p "$packages" -parallel 4 -vet=off -timeout 60m)
 # packages: a line for each package with tests: its path, and "anew" if it looks at a cluster or starts what is in this folder, that
 # is, if it imports testcluster, or is one of scripts. With SINCE=REV, those that a change since then can break: one in their own folder,
 # in that of a package that they import, or in go.mod; and those that read files or run programs of other packages. The folders of
-# exercises have one test each, which is the reader's: only make test-all links 53 more programs for them. What has clusters of its own
-# for longest is first, and waits for no other; what has one for a short time is last.
+# exercises have one test each, which is the reader's, and skips until he has answered: 53 more programs would be linked for nothing.
+# What has clusters of its own for longest is first, and waits for no other; what has one for a short time is last.
 packages() {
 	local changed=''
 	[ -z "${SINCE-}" ] || changed=$({ git diff --name-only "$SINCE" -- && git ls-files -o --exclude-standard; } |
@@ -57,7 +57,7 @@ packages() {
 				for (i = 1; i <= count; i++) if (folders[i] ~ /^go\./ || index(folders[i] "/", folder "/") == 1) return known[path] = 1
 				return known[path] = 0
 			}
-			ENVIRON["WORKBOOK_TESTS"] != "all" && $1 ~ /\/[0-9][0-9]-[^\/]*\/exercises\// { next }
+			$1 ~ /\/[0-9][0-9]-[^\/]*\/exercises\// { next }
 			{
 				if (since == "" || count && $1 ~ /\/(internal\/(test\/(readmes|docs|pictures)|conformance|exercise\/manifest)|scripts)$/) wanted[$1] = 1
 				for (i = 1; i <= NF && !($1 in wanted); i++) if (touched($i)) wanted[$1] = 1
@@ -66,7 +66,7 @@ packages() {
 			}
 			END {
 				for (package in all) if (package in wanted) {
-					place = package ~ /\/(readmes|scripts)$/ ? 0 : package ~ /\/(01-listwatch|06-crd-codegen|fakeserver)$/ ? 2 : 1
+					place = package ~ /\/(readmes|scripts)$/ ? 0 : package ~ /workbook\/(01-listwatch|06-crd-codegen)$|\/fakeserver$/ ? 2 : 1
 					print place, package, (package in anew ? "anew" : "")
 				}
 			}' | sort | cut -d ' ' -f 2-

@@ -4,6 +4,7 @@
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
+export KUBERC=off # the reader's ~/.kube/kuberc is for his own calls
 require_kind
 kubectl=$scripts/kubectl
 

@@ -15,7 +15,8 @@ generated=$PWD/06-crd-codegen/pkg/generated
 manifests=06-crd-codegen/crd
 
 work=$(mktemp -d)
-export GOBIN=$work/bin GOFLAGS=-mod=readonly GOWORK=off
+pin_go
+export GOBIN=$work/bin
 # What the generators say on the way is of interest only when one fails.
 ended() {
 	[ "$1" -eq 0 ] || cat "$work/log" >&3
@@ -35,11 +36,12 @@ rm -rf "$generated" "$manifests"/*.yaml
 kube::codegen::gen_helpers --boilerplate "$work/header" "$types"
 kube::codegen::gen_register --boilerplate "$work/header" "$types"
 
-# The schema of the types, which apply configurations are made from: first as Go code, which a small program prints.
-# The report is about rules that Kubernetes' own types break.
+# The schema of the types, which apply configurations are made from: first as Go code, which a small program prints. Nothing else
+# needs that code. The report is about rules that Kubernetes' own types break.
 kube::codegen::gen_openapi --boilerplate "$work/header" --output-dir "$generated/openapi" --output-pkg "$module/openapi" \
 	--report-filename "$work/violations" --update-report "$types"
-go run ./scripts/openapi >"$work/schema.json"
+go run ./scripts/openapi/main.go >"$work/schema.json"
+rm -r "$generated/openapi"
 
 # Clients, apply configurations, listers and informers.
 kube::codegen::gen_client --boilerplate "$work/header" --output-dir "$generated" --output-pkg "$module" \

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -20,7 +19,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-analyze/charts"
 	"github.com/shirou/gopsutil/v4/process"
 	"golang.org/x/sync/errgroup"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -32,6 +30,7 @@ import (
 	"example.com/client-go-workbook/06-crd-codegen/database"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned"
+	"example.com/client-go-workbook/internal/controller/rollout"
 	"example.com/client-go-workbook/internal/controller/ssa"
 	"example.com/client-go-workbook/internal/test/testcluster"
 	"example.com/client-go-workbook/internal/test/testkit"
@@ -83,12 +82,7 @@ func BenchmarkSideBySide(b *testing.B) {
 	b.ReportMetric(0, "ns/op") // the sum of different things
 	slices.SortFunc(s.sides, func(a, c *side) int { return strings.Compare(order(a), order(c)) })
 	fmt.Println(s.table())
-	if *draw != "" {
-		s.draw(*draw)
-	}
 }
-
-var draw = flag.String("draw", "", "draw BenchmarkSideBySide's table into this SVG file")
 
 // say tells on stderr how far the benchmark is.
 func (s *sideBench) say(format string, arguments ...any) {
@@ -292,8 +286,8 @@ func (s *sideBench) blind(made []*dbv1alpha1.DatabaseManager) {
 		if _, err = core.Services(namespace).Apply(s.Context(), ssa.WithOwners(database.Service(d, nil), owners), options); err != nil {
 			return err
 		}
-		d.Status = statusOf(d, nil, nil, nil)
-		_, err = s.databases.CoolopsV1alpha1().DatabaseManagers(namespace).UpdateStatus(s.Context(), d, metav1.UpdateOptions{})
+		status := database.Status(d, database.StatusOf(d, nil, rollout.Cause{}, true, nil))
+		_, err = s.databases.CoolopsV1alpha1().DatabaseManagers(namespace).ApplyStatus(s.Context(), status, options)
 		return err
 	})
 }
@@ -505,44 +499,6 @@ func (s *sideBench) table() string {
 		})
 	}
 	return text.String()
-}
-
-// draw draws the table: each figure as a part of the twin's, which is 1.
-func (s *sideBench) draw(file string) {
-	s.Helper()
-	var programs []*side
-	var names []string
-	for _, p := range s.sides {
-		if p.command != nil {
-			programs, names = append(programs, p), append(names, p.name)
-		}
-	}
-	twin := programs[slices.Index(names, "the twin")]
-	parts := make([][]float64, len(programs))
-	var whats []string
-	for _, r := range slices.Backward(s.rows()) { // the first one is drawn at the foot
-		whats = append(whats, r.what)
-		for i, p := range programs {
-			parts[i] = append(parts[i], r.value(p)/r.value(twin))
-		}
-	}
-	chart := charts.NewBarChartOptionWithData(parts)
-	chart.Horizontal = true
-	chart.CategoryAxis.Labels = whats
-	chart.Legend.SeriesNames = names
-	chart.ValueAxis[0].Min = new(0.0)
-	for i := range chart.SeriesList {
-		chart.SeriesList[i].Label = charts.SeriesLabel{
-			Show: new(true), ValueFormatter: func(part float64) string { return fmt.Sprintf("%.2f", part) },
-		}
-	}
-	painter := charts.NewPainter(charts.PainterOptions{OutputFormat: charts.ChartOutputSVG, Width: 900, Height: 640})
-	if err := painter.BarChart(chart); err != nil {
-		s.Fatal(err)
-	}
-	if err := os.WriteFile(file, testkit.Must(painter.Bytes())(s), 0o644); err != nil {
-		s.Fatal(err)
-	}
 }
 
 func order(p *side) string { return map[bool]string{true: "1", false: "0"}[p.command == nil] + p.name }

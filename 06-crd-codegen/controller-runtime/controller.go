@@ -11,6 +11,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -22,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/recorder"
 
+	"example.com/client-go-workbook/06-crd-codegen/children"
 	"example.com/client-go-workbook/06-crd-codegen/database"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/internal/controller/consistency"
@@ -33,7 +35,7 @@ import (
 // The permissions, from which controller-gen makes role.yaml.
 //
 // +kubebuilder:rbac:groups=coolops.cn,resources=databasemanagers,verbs=list;watch;get;patch
-// +kubebuilder:rbac:groups=coolops.cn,resources=databasemanagers/status,verbs=update
+// +kubebuilder:rbac:groups=coolops.cn,resources=databasemanagers/status,verbs=patch
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=list;watch;get;patch;create;update
 // +kubebuilder:rbac:groups="",resources=services,verbs=list;watch;get;patch;create;update
 // +kubebuilder:rbac:groups="",resources=secrets;persistentvolumeclaims,verbs=list;watch;get;patch;create
@@ -47,7 +49,8 @@ type reconciler struct {
 	client.Client               // reads from the cache, and waits there for its own writes
 	cache         client.Reader // reads from the cache, and does not wait
 	server        client.Reader // reads from the API server
-	children      []childKind
+	children      *children.Children
+	watched       []watched
 	limiter       workqueue.TypedRateLimiter[reconcile.Request] // the queue's
 	stale         workqueue.TypedRateLimiter[reconcile.Request]
 	recorder      recorder.EventRecorder
@@ -70,7 +73,8 @@ func addController(ctx context.Context, m manager.Manager, o options, out *progr
 		recorder: m.GetEventRecorder(database.FieldManager),
 		out:      out,
 	}
-	r.children = r.childrenOf()
+	r.children = children.New(r, out)
+	r.addChildren()
 	for _, index := range []struct {
 		object client.Object
 		field  string
@@ -96,13 +100,17 @@ func addController(ctx context.Context, m manager.Manager, o options, out *progr
 		// A read waits for the own write as long as this: a watch can hang.
 		ReconciliationTimeout: consistency.StalledAfter,
 	})
-	for _, child := range r.children {
+	for _, child := range r.watched {
 		// Owns would enqueue the owner that the reference names. But a reference can be removed, with deletionPolicy Retain there is none,
 		// and when somebody else's object frees its name, the DatabaseManager that waits for the name has to be enqueued.
-		b.Watches(child.newObject(), r.enqueue(byDeploymentName, func(o client.Object) (string, bool) {
-			return strings.CutSuffix(o.GetName(), child.nameSuffix())
+		b.Watches(child.object, r.enqueue(byDeploymentName, func(o client.Object) (string, bool) {
+			return strings.CutSuffix(o.GetName(), child.suffix)
 		}))
 	}
+	// Another one can wait for the children of one that is gone.
+	b.Watches(&dbv1alpha1.DatabaseManager{}, r.enqueue(byDeploymentName, func(o client.Object) (string, bool) {
+		return o.(*dbv1alpha1.DatabaseManager).Spec.DeploymentName, true
+	}), builder.WithPredicates(deleted))
 	b.Watches(&corev1.Pod{}, r.enqueue(byFirstOwner, func(o client.Object) (string, bool) {
 		return o.GetLabels()[database.FirstOwnerLabel], true
 	}), builder.WithPredicates(causeChanged))
@@ -128,6 +136,12 @@ func (r *reconciler) enqueue(index string, valueOf func(client.Object) (string, 
 	})
 }
 
+// deleted lets only the end of an object through.
+var deleted = predicate.Funcs{
+	CreateFunc: func(event.CreateEvent) bool { return false },
+	UpdateFunc: func(event.UpdateEvent) bool { return false },
+}
+
 // causeChanged lets those events of pods through that change why a pod is not ready. Most do not.
 var causeChanged = predicate.Funcs{
 	CreateFunc: func(e event.CreateEvent) bool { return causeOf(e.Object) != rollout.Cause{} },
@@ -142,6 +156,9 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	var d dbv1alpha1.DatabaseManager
 	if err := r.Get(ctx, request.NamespacedName, &d); err != nil {
 		r.stale.Forget(request)
+		if apierrors.IsNotFound(err) {
+			r.children.Clear(cache.NewObjectName(request.Namespace, request.Name))
+		}
 		return reconcile.Result{}, client.IgnoreNotFound(err) // the garbage collector deletes the children
 	}
 	err := r.sync(ctx, &d, r.limiter.NumRequeues(request))
@@ -162,26 +179,24 @@ func (r *reconciler) sync(ctx context.Context, d *dbv1alpha1.DatabaseManager, fa
 	key := client.ObjectKey{Namespace: d.Namespace, Name: d.Spec.DeploymentName}
 	if err := r.Get(ctx, key, deployment); client.IgnoreNotFound(err) != nil {
 		return err
-	} else if err != nil || !belongsTo(deployment, d) {
+	} else if err != nil || !database.BelongsTo(deployment, d) || !database.HasAdopted(d) {
 		deployment = nil
 	}
 	var err error
+	hasReached := false
 	switch {
 	case d.DeletionTimestamp != nil:
-		d, err = r.release(ctx, d)
+		d, hasReached, err = r.children.Release(ctx, d)
 		if err == nil && len(d.Finalizers) == 0 {
 			return nil // it is gone
 		}
-	case d.Spec.AdoptFrom != "" && r.mustWaitForSibling(ctx, d):
-		deployment, err = nil, failure.Blocked{
-			Reason: reasonNameConflict, Message: "another DatabaseManager already has the children of " + database.FirstOwner(d)}
 	default:
-		d, deployment, err = r.applyChildren(ctx, d, deployment)
+		d, deployment, hasReached, err = r.children.Apply(ctx, d, deployment)
 	}
 	if err != nil && !failure.IsReported(err, failures) {
 		return err
 	}
-	if statusErr := r.applyStatus(ctx, d, deployment, err); statusErr != nil {
+	if statusErr := r.applyStatus(ctx, d, deployment, hasReached, err); statusErr != nil {
 		return statusErr
 	}
 	return err

@@ -1,10 +1,10 @@
 // Chapter 6's controller once more, with controller-runtime: the same custom resource, the same children, the same promises.
 //
-// What is desired of a child (../database), how it is applied (internal/controller/ssa), and what the status says of a Deployment
-// and of an error (rollout, failure) stand once, and both programs use them. What is here takes the place of the rest.
+// What is desired of a child and what the status says (../database), and what is done with a child (../children), stand once, and both
+// programs use them. What is here takes the place of the rest.
 //
 // Read in this order: main.go (manager and cache), controller.go (which event enqueues what, one sync, and what becomes of its error),
-// children.go (a child: read, applied, owned, released), status.go.
+// children.go (how this program reads and writes), status.go (writing the status).
 package main
 
 import (

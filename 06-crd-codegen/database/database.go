@@ -1,5 +1,5 @@
-// Package database has the desired state of a DatabaseManager's children: functions without a client, a store or a clock. Only a
-// new password is random. As in chapter 5, this decides what is desired, and other code compares what is there with it.
+// Package database decides: the desired state of a DatabaseManager's children, what to do with an object that has a child's name, and the
+// status. It has functions without a client or a store. Only a new password is random. As in chapter 5, other code reads and writes.
 package database
 
 import (
@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
@@ -33,27 +32,22 @@ const (
 	ManagedByLabel = "app.kubernetes.io/managed-by"
 	// FirstOwnerLabel has the UID of the children's first owner: no other has it, not even one of the same name later on.
 	FirstOwnerLabel = "coolops.cn/databasemanager"
+	// TypeLabel has the dbtype of the data.
+	TypeLabel = "app.kubernetes.io/name"
 )
 
 // Secret is the Secret with the root password: a random one if there is no Secret yet, and else the existing one.
 // It is immutable: the API server then rejects every change of the password, also one by a mistake of this controller.
-//
-// A DatabaseManager that adopts must find a Secret, and does not create one: a new password would not open the existing data.
-// No Secret has this UID, so an apply with it creates nothing, and the answer is a conflict.
 func Secret(d *dbv1alpha1.DatabaseManager, existing *corev1.Secret) *corev1ac.SecretApplyConfiguration {
 	password := []byte(rand.Text())
 	if existing != nil && existing.Data["password"] != nil {
 		password = existing.Data["password"]
 	}
-	secret := corev1ac.Secret(d.Spec.DeploymentName+SecretSuffix, d.Namespace).
+	return corev1ac.Secret(d.Spec.DeploymentName+SecretSuffix, d.Namespace).
 		WithLabels(Labels(d)).
 		WithType(corev1.SecretTypeOpaque).
 		WithImmutable(true).
 		WithData(map[string][]byte{"password": password})
-	if existing == nil && d.Spec.AdoptFrom != "" {
-		secret.WithUID(types.UID(d.Spec.AdoptFrom))
-	}
-	return secret
 }
 
 // Claim is the PersistentVolumeClaim, or nil if no storage is asked for.
@@ -61,14 +55,20 @@ func Claim(d *dbv1alpha1.DatabaseManager, _ *corev1.PersistentVolumeClaim) *core
 	if d.Spec.StorageSize == nil {
 		return nil
 	}
-	size := d.Spec.StorageSize.DeepCopy()
-	size.RoundUp(resource.Milli) // as the server does
+	size := sizeOf(d.Spec.StorageSize)
 	return corev1ac.PersistentVolumeClaim(d.Spec.DeploymentName+ClaimSuffix, d.Namespace).
 		WithLabels(Labels(d)).
 		WithSpec(corev1ac.PersistentVolumeClaimSpec().
 			WithAccessModes(corev1.ReadWriteOnce).
 			WithResources(corev1ac.VolumeResourceRequirements().
 				WithRequests(corev1.ResourceList{corev1.ResourceStorage: size})))
+}
+
+// sizeOf rounds up as the server does.
+func sizeOf(asked *resource.Quantity) resource.Quantity {
+	size := asked.DeepCopy()
+	size.RoundUp(resource.Milli)
+	return size
 }
 
 // Service is the Service. It is headless: its name stands for the pods themselves, since each has a database of
@@ -147,16 +147,16 @@ func Selector(d *dbv1alpha1.DatabaseManager) map[string]string {
 
 // Labels returns the labels of all children, and of the pods.
 func Labels(d *dbv1alpha1.DatabaseManager) map[string]string {
-	return map[string]string{FirstOwnerLabel: FirstOwner(d), ManagedByLabel: FieldManager, "app.kubernetes.io/name": string(d.Spec.Dbtype)}
+	return map[string]string{FirstOwnerLabel: FirstOwner(d), ManagedByLabel: FieldManager, TypeLabel: string(d.Spec.Dbtype)}
 }
 
 // OwnerReferences returns the owner reference of a DatabaseManager's children: with it the garbage collector deletes them when
 // their owner is gone. With deletionPolicy Retain they have none from the beginning, because with `kubectl delete
 // --cascade=foreground` the garbage collector deletes them before their owner, and does not wait for finalizers.
 //
-// A release relies on this. --cascade=orphan sets the finalizer OrphanDependents; then, too, there is no owner reference.
+// With --cascade=orphan, d has the finalizer OrphanDependents, and the garbage collector removes the references: they are not added again.
 func OwnerReferences(d *dbv1alpha1.DatabaseManager) []metav1.OwnerReference {
-	if d.Spec.DeletionPolicy == dbv1alpha1.DeletionPolicyRetain || slices.Contains(d.Finalizers, metav1.FinalizerOrphanDependents) {
+	if Retains(d) || slices.Contains(d.Finalizers, metav1.FinalizerOrphanDependents) {
 		return nil
 	}
 	return []metav1.OwnerReference{{

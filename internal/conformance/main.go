@@ -81,12 +81,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		if r.err != nil {
 			r.print(stdout)
 		}
-		if r.err != nil || r.skipped == interrupted {
+		if r.isBroken() || r.skipped == interrupted {
 			code = max(code, 1)
 		}
 	}
+	if code == 0 && slices.ContainsFunc(results, Result.isUnseen) {
+		code = 3
+	}
 	printTable(stdout, results)
-	if broken := slices.DeleteFunc(slices.Clone(results), func(r Result) bool { return r.err == nil }); len(broken) > 1 {
+	if broken := slices.DeleteFunc(slices.Clone(results), func(r Result) bool { return !r.isBroken() }); len(broken) > 1 {
 		const advice = "\n%d promises are broken. One mistake can break many: mend %s, and try all again.\n"
 		fmt.Fprintf(stdout, advice, len(broken), broken[0].name)
 	}
@@ -183,11 +186,16 @@ func tryAll(ctx context.Context, o options, config *rest.Config, progress io.Wri
 				return nil
 			}
 			start := time.Now()
-			r.try1(ctx, o, config, func(format string, arguments ...any) {
+			say := func(format string, arguments ...any) {
 				mu.Lock()
 				defer mu.Unlock()
 				fmt.Fprintf(progress, "%-11s %5.1fs %s\n", r.name, time.Since(start).Seconds(), fmt.Sprintf(format, arguments...))
-			})
+			}
+			r.try1(ctx, o, config, say)
+			if r.isUnseen() {
+				say("%v: it is tried again", r.err)
+				r.try1(ctx, o, config, say)
+			}
 			r.took = time.Since(start)
 			return nil
 		})
@@ -218,5 +226,9 @@ func (r *Result) try1(ctx context.Context, o options, config *rest.Config, say f
 		r.err, r.skipped = nil, interrupted
 		return
 	}
-	say("%s", map[bool]string{true: "kept", false: "BROKEN: the report comes at the end"}[r.err == nil])
+	if r.isBroken() {
+		say("BROKEN: the report comes at the end")
+	} else {
+		say("%s", r)
+	}
 }

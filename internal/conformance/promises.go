@@ -33,6 +33,8 @@ var promises = []Promise{
 		"k8s.io/client-go/applyconfigurations/apps/v1/deployment.go: ExtractDeployment", drift},
 	{"deletion", "Deleted in whatever way, its children stay or go as its deletionPolicy and the user ask for.",
 		readme + "finalizers-and-owner-references", "k8s.io/apimachinery/pkg/apis/meta/v1/types.go: DeletionPropagation", deletion},
+	{"data", "Another owner gets the data that were kept only as they are, and what somebody deletes is not let go sooner.",
+		readme + "adopt-what-was-kept", "k8s.io/apimachinery/pkg/apis/meta/v1/types.go: Finalizers", data},
 	{"crash", "Killed at any write, before or after it was done, the next start leads to the same end.",
 		"05-controller/README.md#killed", "k8s.io/client-go/tools/cache/controller.go: processDeltas", crash},
 	{"ambiguity", "Whatever a write is answered, and whether it was done or not, the end is the same.",

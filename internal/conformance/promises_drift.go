@@ -80,8 +80,47 @@ func drift(ctx context.Context, w *World) error {
 			return about(d.Name, during("deleted "+child.GetKind()+" "+child.GetName(), err))
 		}
 	}
-	_, _, err = w.untilReady(ctx, "drift", "")
-	return err
+	if _, _, err = w.untilReady(ctx, "drift", ""); err != nil {
+		return err
+	}
+	return w.addTwice(ctx)
+}
+
+// addTwice has another manager add an init container in which a variable is there twice: Extract reads no field of that Deployment.
+func (w *World) addTwice(ctx context.Context) error {
+	const patch = `{"spec": {"revisionHistoryLimit": 3, "template": {"spec": {"nodeSelector": {"disk": "fast"},
+		"initContainers": [{"name": "others", "image": "others", "env": [{"name": "A"}, {"name": "A"}]}]}}}}`
+	if _, err := w.create(ctx, "twice"); err != nil {
+		return err
+	}
+	d, _, err := w.untilReady(ctx, "twice", "")
+	if err != nil {
+		return err
+	}
+	deployments := w.client.AppsV1().Deployments(w.namespace)
+	options := metav1.PatchOptions{FieldManager: manager + "-other"}
+	before, err := deployments.Patch(ctx, d.Spec.DeploymentName, types.MergePatchType, []byte(patch), options)
+	if err != nil {
+		return err
+	}
+	w.say("another manager has added a variable twice to an init container of its own")
+	if err := w.patch(ctx, d.Name, `{"spec": {"version": "8.4.5"}}`); err != nil {
+		return err
+	}
+	const did = "another manager added " + patch + "; changed the version"
+	const what = "the Deployment to have the version, and what was added"
+	return about(d.Name, during(did, w.await(ctx, what, func(ctx context.Context) (string, error) {
+		now, err := deployments.Get(ctx, d.Spec.DeploymentName, metav1.GetOptions{})
+		if err != nil {
+			return "", err
+		}
+		image := &now.Spec.Template.Spec.Containers[0].Image
+		if !strings.HasSuffix(*image, ":8.4.5") {
+			return "- :8.4.5\n+ " + *image, nil
+		}
+		*image = before.Spec.Template.Spec.Containers[0].Image
+		return diffOf(before.Spec, now.Spec), nil
+	})))
 }
 
 // untilBack waits until a child is what it was.

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 )
 
@@ -19,11 +21,41 @@ func pause(ctx context.Context, span time.Duration) error {
 	}
 }
 
-// untilQuiet waits until there was no write for 2 s. A DatabaseManager is Ready before its controller has seen the last change.
+// untilQuiet waits until there was no write for 2 s. A DatabaseManager is Ready before its controller has seen the last change. The next
+// change can come from the cluster's controller of Deployments, so that one must have had nothing to do for 2 s, too.
 func (w *World) untilQuiet(ctx context.Context) error {
-	return w.await(ctx, "2 s without a write", func(context.Context) (string, error) {
-		return list(w.tap.writes("", time.Now().Add(-2*time.Second))), nil
+	const span = 2 * time.Second
+	work, hadWork := "", time.Now()
+	return w.await(ctx, "2 s without a write", func(ctx context.Context) (string, error) {
+		now, err := w.workOfTheCluster(ctx)
+		if err != nil {
+			return "", err
+		}
+		if now != "" {
+			work, hadWork = now, time.Now()
+		}
+		if writes := list(w.tap.writes("", time.Now().Add(-span))); writes != "" {
+			return writes, nil
+		}
+		if time.Since(hadWork) < span {
+			return "the cluster's controller had work with the Deployments " + work, nil
+		}
+		return "", nil
 	})
+}
+
+// workOfTheCluster names the Deployments whose status does not say yet what their spec does: there are pods to create or to delete.
+func (w *World) workOfTheCluster(ctx context.Context) (work string, err error) {
+	list, err := w.client.AppsV1().Deployments(w.namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return "", err
+	}
+	for _, d := range list.Items {
+		if d.Status.ObservedGeneration < d.Generation || d.Status.Replicas != *d.Spec.Replicas {
+			work += d.Name + " "
+		}
+	}
+	return work, nil
 }
 
 // list returns one line for each request.

@@ -112,6 +112,11 @@ var causes = []cause{
 		nil, (*World).reportNoImage, []string{"image"}, (*World).reportNoImageAgain,
 		(*World).usualVersion, "took the version out of the spec",
 	},
+	{
+		"created a DatabaseManager where an admission policy puts another image into its Deployment",
+		withPod,
+		(*World).createMirror, nil, []string{"image"}, nil, (*World).deleteMirror, "deleted the policy",
+	},
 }
 
 func withPod(s *dbv1alpha1.DatabaseManagerSpec) { s.Replicas, s.StorageSize = new(int32(1)), nil }
@@ -203,10 +208,9 @@ func (w *World) deleteQuota(ctx context.Context, name string) error {
 
 const policyMessage = "the conformance suite allows no such deployment"
 
-// createPolicy creates a policy for the world's namespace. Policies have no namespace: it is named after the world's.
-func (w *World) createPolicy(ctx context.Context, name string) error {
-	meta := metav1.ObjectMeta{Name: w.namespace}
-	matches := &admissionregistrationv1.MatchResources{
+// allDeployments are those of the world's namespace. Policies have no namespace: they are named after the world's.
+func (w *World) allDeployments() *admissionregistrationv1.MatchResources {
+	return &admissionregistrationv1.MatchResources{
 		NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: w.namespace}},
 		ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
 			RuleWithOperations: admissionregistrationv1.RuleWithOperations{
@@ -217,10 +221,84 @@ func (w *World) createPolicy(ctx context.Context, name string) error {
 			},
 		}},
 	}
+}
+
+// untilInForce sends a Deployment, which is not stored, until the policy does with it what it is for. The server takes a moment until it
+// knows a new policy.
+func (w *World) untilInForce(ctx context.Context, name string, does func(*appsv1.Deployment, error) bool) error {
+	probe := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: appsv1.DeploymentSpec{
+		Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}},
+		Template: corev1.PodTemplateSpec{
+			ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": name}},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: name, Image: name}}},
+		},
+	}}
+	return w.await(ctx, "the policy to be in force", func(ctx context.Context) (string, error) {
+		options := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
+		answer, err := w.client.AppsV1().Deployments(w.namespace).Create(ctx, probe, options)
+		if !does(answer, err) {
+			return fmt.Sprintf("+ %v", err), nil
+		}
+		return "", nil
+	})
+}
+
+const mirrored = "mirror.example.com/database:1"
+
+// createMirror creates a policy that writes after each write of a Deployment of that name, and so always wins.
+func (w *World) createMirror(ctx context.Context, name string) error {
+	meta := metav1.ObjectMeta{Name: w.namespace}
+	fail := admissionregistrationv1.Fail
+	admission := w.client.AdmissionregistrationV1()
+	_, err := admission.MutatingAdmissionPolicies().Create(ctx, &admissionregistrationv1.MutatingAdmissionPolicy{
+		ObjectMeta: meta,
+		Spec: admissionregistrationv1.MutatingAdmissionPolicySpec{
+			FailurePolicy:      &fail,
+			ReinvocationPolicy: admissionregistrationv1.NeverReinvocationPolicy,
+			MatchConstraints:   w.allDeployments(),
+			MatchConditions: []admissionregistrationv1.MatchCondition{{
+				Name: "name", Expression: fmt.Sprintf("object.metadata.name == %q", name),
+			}},
+			Mutations: []admissionregistrationv1.Mutation{{
+				PatchType: admissionregistrationv1.PatchTypeJSONPatch,
+				JSONPatch: &admissionregistrationv1.JSONPatch{Expression: fmt.Sprintf(
+					`[JSONPatch{op: "replace", path: "/spec/template/spec/containers/0/image", value: %q}]`, mirrored)},
+			}},
+		},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	_, err = admission.MutatingAdmissionPolicyBindings().Create(ctx, &admissionregistrationv1.MutatingAdmissionPolicyBinding{
+		ObjectMeta: meta,
+		Spec:       admissionregistrationv1.MutatingAdmissionPolicyBindingSpec{PolicyName: w.namespace},
+	}, metav1.CreateOptions{})
+	if err == nil {
+		err = w.untilInForce(ctx, name, func(answer *appsv1.Deployment, err error) bool {
+			return err == nil && answer.Spec.Template.Spec.Containers[0].Image == mirrored
+		})
+	}
+	if err != nil {
+		return errors.Join(err, w.deleteMirror(ctx, name))
+	}
+	return nil
+}
+
+func (w *World) deleteMirror(ctx context.Context, _ string) error {
+	ctx = context.WithoutCancel(ctx) // World.close deletes the namespace only
+	admission := w.client.AdmissionregistrationV1()
+	return errors.Join(
+		unlessGone(admission.MutatingAdmissionPolicyBindings().Delete(ctx, w.namespace, metav1.DeleteOptions{})),
+		unlessGone(admission.MutatingAdmissionPolicies().Delete(ctx, w.namespace, metav1.DeleteOptions{})))
+}
+
+// createPolicy creates a policy that allows no Deployment of that name.
+func (w *World) createPolicy(ctx context.Context, name string) error {
+	meta := metav1.ObjectMeta{Name: w.namespace}
 	policy := &admissionregistrationv1.ValidatingAdmissionPolicy{
 		ObjectMeta: meta,
 		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
-			MatchConstraints: matches,
+			MatchConstraints: w.allDeployments(),
 			Validations: []admissionregistrationv1.Validation{{
 				Expression: fmt.Sprintf("object.metadata.name != %q", name), Message: policyMessage,
 			}},
@@ -239,21 +317,8 @@ func (w *World) createPolicy(ctx context.Context, name string) error {
 	if err != nil {
 		return errors.Join(err, w.deletePolicy(ctx, name))
 	}
-	// The server takes a moment until it knows the policy.
-	deployments := w.client.AppsV1().Deployments(w.namespace)
-	probe := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: appsv1.DeploymentSpec{
-		Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}},
-		Template: corev1.PodTemplateSpec{
-			ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": name}},
-			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: name, Image: name}}},
-		},
-	}}
-	err = w.await(ctx, "the policy to be in force", func(ctx context.Context) (string, error) {
-		_, err := deployments.Create(ctx, probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-		if err == nil || !strings.Contains(err.Error(), policyMessage) {
-			return fmt.Sprintf("+ %v", err), nil
-		}
-		return "", nil
+	err = w.untilInForce(ctx, name, func(_ *appsv1.Deployment, err error) bool {
+		return err != nil && strings.Contains(err.Error(), policyMessage)
 	})
 	if err != nil {
 		return errors.Join(err, w.deletePolicy(ctx, name))

@@ -23,12 +23,23 @@ type Result struct {
 	alone   string // the command that tries this promise alone
 }
 
+// isBroken reports whether the controller has broken the promise.
+func (r Result) isBroken() bool {
+	var failure *Failure
+	return errors.As(r.err, &failure)
+}
+
+// isUnseen reports whether the suite could not find out: a request of its own has failed, or it has a bug.
+func (r Result) isUnseen() bool { return r.err != nil && !r.isBroken() }
+
 func (r Result) String() string {
 	switch {
 	case r.skipped != "":
 		return "skipped"
-	case r.err != nil:
+	case r.isBroken():
 		return "BROKEN"
+	case r.isUnseen():
+		return "unseen"
 	}
 	return "kept"
 }
@@ -52,7 +63,7 @@ func (r Result) print(out io.Writer) {
 	if errors.As(r.err, &failure) {
 		fmt.Fprintf(out, "  the suite:\n%s\n  -expected +seen:\n%s\n", indent(failure.Did), indent(failure.Diff))
 	} else {
-		fmt.Fprintf(out, "  it could not be tried to its end:\n%s\n", indent(r.err.Error()))
+		fmt.Fprintf(out, "  the suite could not see whether it is kept:\n%s\n", indent(r.err.Error()))
 	}
 	writes := slices.DeleteFunc(slices.Clone(r.writes), func(w Request) bool { return failure != nil && !w.about(failure.About) })
 	fmt.Fprintf(out, "  the controller's last writes, in order: time, process, what, the server's answer\n")
@@ -80,6 +91,7 @@ type (
 		Name     string     `xml:"name,attr" json:"name"`
 		Tests    int        `xml:"tests,attr" json:"tests"`
 		Failures int        `xml:"failures,attr" json:"failures"`
+		Errors   int        `xml:"errors,attr" json:"errors"`
 		Skipped  int        `xml:"skipped,attr" json:"skipped"`
 		Cases    []testCase `xml:"testcase" json:"cases"`
 	}
@@ -88,6 +100,7 @@ type (
 		Class   string   `xml:"classname,attr" json:"class"`
 		Seconds float64  `xml:"time,attr" json:"seconds"`
 		Failure *message `xml:"failure" json:"failure,omitempty"`
+		Error   *message `xml:"error" json:"error,omitempty"`
 		Skipped *message `xml:"skipped" json:"skipped,omitempty"`
 	}
 	message struct {
@@ -106,10 +119,14 @@ func writeReports(name string, results []Result) error {
 			suite.Skipped++
 			c.Skipped = &message{Message: r.skipped}
 		case r.err != nil:
-			suite.Failures++
 			var text strings.Builder
 			r.print(&text)
-			c.Failure = &message{r.sentence, text.String()}
+			told := &message{r.sentence, text.String()}
+			if r.isBroken() {
+				suite.Failures, c.Failure = suite.Failures+1, told
+			} else {
+				suite.Errors, c.Error = suite.Errors+1, told
+			}
 		}
 		suite.Cases = append(suite.Cases, c)
 	}

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -51,10 +52,13 @@ func (o *Options) Load() (*Cluster, error) {
 	case o.Kubeconfig != "":
 		files = []string{o.Kubeconfig}
 	case env != "":
-		files = filepath.SplitList(env)
 		if o.Writes && o.Context == "" {
 			return nil, errors.New("this program changes the cluster it talks to: " +
 				"confirm the one in $KUBECONFIG with --context NAME, or unset KUBECONFIG")
+		}
+		var err error
+		if files, err = existing(env); err != nil {
+			return nil, err
 		}
 	default:
 		if file := FindUpwards(filepath.Join(".cluster", "kubeconfig")); file != "" {
@@ -65,8 +69,11 @@ func (o *Options) Load() (*Cluster, error) {
 		if errors.Is(err, rest.ErrNotInCluster) {
 			return nil, errNoCluster
 		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("in-cluster: %s: give the pod a token, without automountServiceAccountToken: false", oneLine(err))
+		}
 		if err != nil {
-			return nil, fmt.Errorf("in-cluster: %s: does the pod have automountServiceAccountToken: false?", oneLine(err))
+			return nil, fmt.Errorf("in-cluster: %s", oneLine(err))
 		}
 		return newCluster(config, "in-cluster"), nil
 	}
@@ -82,7 +89,7 @@ func (o *Options) Load() (*Cluster, error) {
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
 	raw, err := loader.RawConfig()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %s", source, oneLine(err))
+		return nil, malformed(source, files, err)
 	}
 	name := o.Context
 	if name == "" {

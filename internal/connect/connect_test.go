@@ -16,6 +16,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -134,6 +135,26 @@ func TestLoad(t *testing.T) {
 		"a file that is not there": {
 			prepare: func(t *testing.T, o *Options) { o.Kubeconfig = "nowhere" },
 			wantErr: []string{"kubeconfig nowhere", "no such file", "make cluster"},
+		},
+		"a list, of which one file is there": {
+			prepare: func(t *testing.T, o *Options) {
+				t.Setenv("KUBECONFIG", ":nowhere:"+write(t, "k", server("variable"))+":")
+			},
+			wantHost: "https://variable",
+		},
+		"a list, of which no file is there": {
+			prepare: func(t *testing.T, o *Options) { t.Setenv("KUBECONFIG", "nowhere::elsewhere/k") },
+			wantErr: []string{"kubeconfig $KUBECONFIG=nowhere::elsewhere/k: no such file", "unset KUBECONFIG", "make cluster"},
+		},
+		"a list of nothing": {
+			prepare: func(t *testing.T, o *Options) { t.Setenv("KUBECONFIG", ":") },
+			wantErr: []string{"kubeconfig $KUBECONFIG=:", "unset KUBECONFIG"},
+		},
+		"a key twice, of which clientcmd takes the last": {
+			prepare: func(t *testing.T, o *Options) {
+				o.Kubeconfig = write(t, "k", server("x")+"current-context: other\n")
+			},
+			wantHost: "https://x",
 		},
 		"in a pod without a token": { // with one, TestKindDeploy
 			prepare: func(t *testing.T, o *Options) {
@@ -400,6 +421,19 @@ func TestExplain(t *testing.T) {
 			do:   greet,
 			want: []string{"127.0.0.1:", "refuses connections", "make cluster"},
 		},
+		"connection refused by a proxy": {
+			config: func(t *testing.T) *rest.Config {
+				listener, err := net.Listen("tcp", "127.0.0.1:0")
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer listener.Close()
+				proxy := &url.URL{Scheme: "http", Host: listener.Addr().String()}
+				return &rest.Config{Host: "https://192.0.2.1", Proxy: http.ProxyURL(proxy)}
+			},
+			do:   greet,
+			want: []string{"the proxy on the way to 192.0.2.1", "connection refused", "proxy-url"},
+		},
 		"certificate expired": {
 			config: func(t *testing.T) *rest.Config {
 				certificate, authority := selfSigned(t, time.Now().Add(-time.Hour))
@@ -486,6 +520,15 @@ func TestExplain(t *testing.T) {
 			}
 			checkLine(t, Explain(err), test.want)
 		})
+	}
+}
+
+// An admission plugin forbids, too: no Role helps against a quota.
+func TestExplainGivesNoAdviceThatDoesNotFollow(t *testing.T) {
+	const quota = `pods "a" is forbidden: exceeded quota: small`
+	err := &apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonForbidden, Message: quota}}
+	if got := Explain(err); got != quota {
+		t.Errorf("Explain returns %q, want %q", got, quota)
 	}
 }
 

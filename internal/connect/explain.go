@@ -35,13 +35,17 @@ func Explain(err error) string {
 		dns         *net.DNSError
 		noResource  *apimeta.NoResourceMatchError
 		noKind      *apimeta.NoKindMatchError
+		proxy       *net.OpError
 	)
 	cut := netfault.CutBy(err)
 	switch {
+	case errors.As(err, &proxy) && proxy.Op == "proxyconnect":
+		return fmt.Sprintf("the proxy on the way to %s: %v: check HTTPS_PROXY, NO_PROXY, and proxy-url in the kubeconfig",
+			server, proxy.Err)
 	case utilnet.IsConnectionRefused(err) && cut != "":
 		return fmt.Sprintf("%s refuses connections, because of %s", server, cut)
 	case utilnet.IsConnectionRefused(err):
-		return fmt.Sprintf("%s refuses connections: the cluster is not running; `make cluster` starts it", server)
+		return fmt.Sprintf("%s refuses connections: nothing listens there; `make cluster` starts the workbook's cluster", server)
 	case cut != "":
 		return fmt.Sprintf("no route to %s, because of %s", server, cut)
 	case errors.Is(err, syscall.ENETUNREACH) || errors.Is(err, syscall.EHOSTUNREACH):
@@ -51,8 +55,7 @@ func Explain(err error) string {
 			"check this machine's clock, or make a new cluster with `make cluster-down cluster`", server)
 	case errors.As(err, &authority):
 		return fmt.Sprintf("the certificate of %s is signed by an authority that the kubeconfig does not know: "+
-			"the kubeconfig is of another cluster, or of an older one; "+
-			"`make cluster` writes a fresh one", server)
+			"name that cluster's own with --kubeconfig, or write the workbook's anew with `make cluster`", server)
 	case errors.As(err, &hostname):
 		return fmt.Sprintf("the certificate of %s is for other names: %s; use one of them in the kubeconfig's server field",
 			server, oneLine(hostname))
@@ -61,9 +64,9 @@ func Explain(err error) string {
 	case IsConnectionLost(err):
 		return fmt.Sprintf("the connection to the server is lost: %s", lostConnection(err))
 	case apierrors.IsUnauthorized(err):
-		return "unauthorized: the server does not accept the kubeconfig's user (wrong or expired credentials); " +
-			"`make cluster` writes fresh ones"
-	case apierrors.IsForbidden(err):
+		return "unauthorized: the server does not accept the user's credentials: correct them, or choose another user with --context; " +
+			"if it is the workbook's own, `make cluster` writes fresh ones"
+	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), " cannot "): // the authorizer's word; admission forbids, too
 		return fmt.Sprintf("%s: this needs a Role or ClusterRole with that verb and resource, bound to the user", oneLine(err))
 	case errors.As(err, &noResource):
 		return fmt.Sprintf("the server has no resource %q: install its CRD, or look for the name in `scripts/kubectl api-resources`",

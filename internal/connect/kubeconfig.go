@@ -3,8 +3,10 @@ package connect
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -14,7 +16,7 @@ import (
 	"example.com/client-go-workbook/scripts/cluster/marker"
 )
 
-// shape is what a kubeconfig must look like for its parts to be found.
+// shape is what a kubeconfig looks like.
 type shape struct {
 	Clusters       []part `yaml:"clusters"`
 	Users          []part `yaml:"users"`
@@ -29,26 +31,56 @@ type part struct {
 	Context map[string]any `yaml:"context"`
 }
 
-// check returns an error if the file cannot be read as a kubeconfig, or is the workbook's but of another folder. It names the
-// file and the line of the first mistake: clientcmd reads YAML by way of JSON, and has lost the line by the time it finds a
-// mistake.
+// workbooks is what to do instead. make cluster alone does not help a program that is told to read another file.
+const workbooks = "the workbook's is .cluster/kubeconfig, which `make cluster` writes"
+
+// existing returns the files of a list such as $KUBECONFIG that are there. As clientcmd it skips the others, and empty entries; but if
+// none is there, it says so.
+func existing(list string) (files []string, err error) {
+	for _, file := range filepath.SplitList(list) {
+		if _, err := os.Stat(file); file != "" && !errors.Is(err, fs.ErrNotExist) {
+			files = append(files, file)
+		}
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("kubeconfig $KUBECONFIG=%s: no such file: correct it, or unset KUBECONFIG; "+workbooks, list)
+	}
+	return files, nil
+}
+
+// check returns an error if the file cannot be read, or is the workbook's kubeconfig but of another folder.
 func check(file string) error {
 	info, err := os.Stat(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("kubeconfig %s: %w: name another file with --kubeconfig", file, reason(err))
+	}
 	if err != nil {
-		return fmt.Errorf("kubeconfig %s: %w: start a cluster with `make cluster`, or name another file with --kubeconfig",
-			file, reason(err))
+		return fmt.Errorf("kubeconfig %s: %w: name another with --kubeconfig; "+workbooks, file, reason(err))
 	}
 	if !info.Mode().IsRegular() { // opening a named pipe would wait for its writer, and not end at Ctrl-C
 		return fmt.Errorf("kubeconfig %s is a folder or a pipe, not a file: name a file with --kubeconfig", file)
 	}
-	content, err := os.ReadFile(file)
+	content, err := os.Open(file)
+	if err != nil && !errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("kubeconfig %s: %w: name another file with --kubeconfig", file, reason(err))
+	}
 	if err != nil {
 		return fmt.Errorf("kubeconfig %s: %w: make it readable with chmod, or name another file with --kubeconfig", file, reason(err))
 	}
-	if err := yaml.Unmarshal(content, &shape{}); err != nil {
-		return fmt.Errorf("malformed kubeconfig %s: %s: correct it, or name another with --kubeconfig", file, oneLine(err))
-	}
+	content.Close()
 	return marker.CheckKubeconfig(file)
+}
+
+// malformed returns clientcmd's error. clientcmd reads YAML by way of JSON, and has lost the line by the time it finds a mistake: if
+// another parser finds one in a file, this names the file and the line.
+func malformed(source string, files []string, err error) error {
+	for _, file := range files {
+		content, _ := os.ReadFile(file)
+		if err := yaml.Unmarshal(content, &shape{}); err != nil {
+			return fmt.Errorf("malformed kubeconfig %s: %s: correct it, or name another with --kubeconfig", file, oneLine(err))
+		}
+	}
+	return fmt.Errorf("%s: %s", source, oneLine(err))
 }
 
 // reason returns the error of an os function without the path.
@@ -66,9 +98,7 @@ func checkContext(source, name string, config clientcmdapi.Config) error {
 	context := config.Contexts[name]
 	switch {
 	case known == "":
-		return fmt.Errorf("%s has no context, so it names no cluster: "+
-			"start one with `make cluster`, or name another file with --kubeconfig",
-			source)
+		return fmt.Errorf("%s has no context, so it names no cluster: name another with --kubeconfig; "+workbooks, source)
 	case context == nil && name == "":
 		return fmt.Errorf("%s has no current context: choose one with --context (there is: %s)", source, known)
 	case context == nil:

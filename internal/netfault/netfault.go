@@ -167,7 +167,13 @@ func (c *Cutter) Run(ctx context.Context, out io.Writer) {
 		if !wait(ctx, c.After) {
 			return
 		}
-		fmt.Fprintf(out, "cutter: %s %d connection(s), new ones %s for %s\n", done, c.Cut(), effect, c.For)
+		cut := c.Cut()
+		if c.For == 0 {
+			c.Restore()
+			fmt.Fprintf(out, "cutter: %s %d connection(s), new ones work\n", done, cut)
+			continue
+		}
+		fmt.Fprintf(out, "cutter: %s %d connection(s), new ones %s for %s\n", done, cut, effect, c.For)
 		if !wait(ctx, c.For) {
 			return
 		}

@@ -166,6 +166,17 @@ func TestRunKeepsTime(t *testing.T) {
 	})
 }
 
+func TestRunCutsForNoTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := Cutter{After: 5 * time.Second, Silent: true, Times: 1}
+		var out bytes.Buffer
+		c.Run(t.Context(), &out)
+		if got := out.String(); got != "cutter: silenced 0 connection(s), new ones work\n" {
+			t.Errorf("Run printed %q", got)
+		}
+	})
+}
+
 func TestRunEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

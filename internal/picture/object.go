@@ -130,27 +130,31 @@ func ownerOf(object any) string {
 }
 
 // diff returns the state that an event brings, as lines of YAML. Each begins with "+", "-" or " ", as in a diff to the state
-// before. Without one that is still kept, no line begins with "+" or "-". The event's object has not yet entered the
-// store if ahead is true. kind is empty for an event of the queue, whose keys have none.
-func (o *objects) diff(kind, name string, seq int64, ahead bool) []string {
+// before. If none is kept, or it is too long, compared is false, and no line begins with "+" or "-". The event's object has not yet
+// entered the store if ahead is true. kind is empty for an event of the queue, whose keys have none.
+func (o *objects) diff(kind, name string, seq int64, ahead bool) (lines []string, compared bool) {
 	o.mu.Lock()
 	states := slices.DeleteFunc(slices.Clone(o.states), func(s state) bool {
 		return s.name.String() != name || kind != "" && s.kind != kind
 	})
 	o.mu.Unlock()
 	if len(states) == 0 {
-		return nil
+		return nil, false
 	}
 	at, exact := slices.BinarySearchFunc(states, seq, func(s state, seq int64) int { return int(s.seq - seq) })
 	if !exact && !ahead {
 		at--
 	}
 	at = max(0, min(at, len(states)-1))
-	lines := linesOf(states[at].object)
+	lines = linesOf(states[at].object)
 	if at == 0 {
-		return prefixed(" ", lines)
+		return prefixed(" ", lines), false
 	}
-	return diff(linesOf(states[at-1].object), lines)
+	before := linesOf(states[at-1].object)
+	if max(len(before), len(lines)) > maxLines {
+		return prefixed(" ", lines), false
+	}
+	return diff(before, lines), true
 }
 
 // linesOf returns an object as YAML, without the values of Secrets, and without managedFields.
@@ -189,9 +193,6 @@ const maxLines = 2000
 
 // diff returns the lines of both texts, with "-" in front of those that only old has, and "+" where only new has them.
 func diff(old, new []string) (lines []string) {
-	if len(old) > maxLines || len(new) > maxLines {
-		return prefixed(" ", new)
-	}
 	// common[i][j] is how many lines old[i:] and new[j:] have in common, in the same order.
 	common := make([][]int, len(old)+1)
 	for i := range common {

@@ -20,6 +20,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,8 +38,10 @@ import (
 
 // Picture is what --picture shows. A nil Picture is off, as one whose flag was not given.
 type Picture struct {
+	program  *program.Program
 	listener net.Listener // nil: off
-	token    string       // which a button needs
+	taken    error        // why the listener is not at the address that the flag asks for, or nil
+	token    string       // of the printed address; who has it sees the cluster, and presses buttons
 	run      string       // tells the pages of two runs apart
 	chapter  chapter
 	ended    chan struct{} // closed when the program ends: nothing waits any longer
@@ -85,20 +88,29 @@ type part struct {
 
 // New adds --picture to a program.
 func New(program *program.Program) *Picture {
-	p := &Picture{}
-	usage := "show the program in a browser, at this address of this machine, such as 127.0.0.1:0 (0: any free port)"
+	p := &Picture{program: program}
+	usage := "show the program in a browser, at this address of this machine, such as 127.0.0.1:0 (0, or one in use: any free port)"
 	program.Flags.Func("picture", usage, func(value string) (err error) {
-		host, _, err := net.SplitHostPort(value)
+		host, port, err := net.SplitHostPort(value)
 		if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 			return errors.New("it takes an address of this machine only, such as 127.0.0.1:0")
 		}
 		if p.listener != nil {
 			return errors.New("it was given twice")
 		}
-		if p.listener, err = net.Listen("tcp", value); err != nil {
-			return err
-		}
 		p.token, p.run = rand.Text(), rand.Text()
+		p.listener, err = net.Listen("tcp", value)
+		switch {
+		case errors.Is(err, syscall.EADDRINUSE):
+			p.taken = err
+			if p.listener, err = net.Listen("tcp", net.JoinHostPort(host, "0")); err != nil {
+				return err
+			}
+		case err != nil:
+			return err
+		case port != "0":
+			p.token = keptToken()
+		}
 		p.ended = make(chan struct{})
 		p.end = sync.OnceFunc(func() { close(p.ended) })
 		p.log.start(time.Now())
@@ -176,7 +188,14 @@ func (p *Picture) Start(ctx context.Context, files fs.FS, namespace string, out 
 		_ = server.Serve(p.listener) // always an error, which says that it is closed
 	})
 	unhook := context.AfterFunc(ctx, p.end)
+	if p.taken != nil {
+		out.Line("PICTURE", "it has another port: %v", p.taken)
+	}
 	out.Line("PICTURE", "http://%s/#%s", p.listener.Addr(), p.token)
+	out.Line("", "Open it in a browser: what happens is shown there. With --wire it is printed here, too. Ctrl-C ends the program.")
+	if p.program.Wire.Line == nil {
+		out.Quiet()
+	}
 	return func() {
 		unhook()
 		cancel()

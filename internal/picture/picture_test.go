@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,6 +24,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -30,6 +32,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/yaml"
 
 	"example.com/client-go-workbook/internal/controller/retryqueue"
 	"example.com/client-go-workbook/internal/fielddiff"
@@ -40,7 +43,8 @@ import (
 
 // newPicture returns a picture that is on, without a program. Nobody serves it.
 func newPicture() *Picture {
-	p := &Picture{token: "the-token", run: "run", ended: make(chan struct{}), config: &rest.Config{Host: "http://127.0.0.1:1"}}
+	p := &Picture{token: "the-token", run: "run", ended: make(chan struct{}), config: &rest.Config{Host: "http://127.0.0.1:1"},
+		program: program.New("test")}
 	p.listener = &net.TCPListener{}
 	p.end = sync.OnceFunc(func() { close(p.ended) })
 	p.log.start(time.Now())
@@ -254,6 +258,11 @@ func TestPace(t *testing.T) {
 func serve(t *testing.T) (*Picture, string) {
 	t.Helper()
 	p := newPicture()
+	return p, start(t, p, io.Discard)
+}
+
+func start(t *testing.T, p *Picture, out io.Writer) (address string) {
+	t.Helper()
 	p.listener = testkit.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	files := fstest.MapFS{
 		"README.md": {Data: []byte("# A\n\n## The <b> picture\n")},
@@ -261,12 +270,142 @@ func serve(t *testing.T) (*Picture, string) {
 		"picture.yaml": {Data: []byte(`{number: 1, parts: [{id: store, section: The <b> picture, file: main.go, declaration: func main}],
 			sample: {resource: pods, object: {apiVersion: v1, kind: Pod, metadata: {name: sample}}}}`)},
 	}
-	stop, err := p.Start(t.Context(), files, "", program.NewPrinter(io.Discard))
+	printer := program.NewPrinter(out)
+	stop, err := p.Start(t.Context(), files, "", printer)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(stop)
-	return p, "http://" + p.listener.Addr().String()
+	printer.Line("ADDED", "later")
+	return "http://" + p.listener.Addr().String()
+}
+
+// TestTheTerminal prints the address, and then nothing, or with --wire what the chapter prints.
+func TestTheTerminal(t *testing.T) {
+	for _, wire := range []bool{false, true} {
+		p, out := newPicture(), &testkit.Buffer{}
+		if wire {
+			p.program.Wire.Line = func(string, string, ...any) {}
+		}
+		p.taken = errors.New("address already in use")
+		address := start(t, p, out)
+		if !strings.Contains(out.String(), "PICTURE    "+address+"/#the-token\n") || !strings.Contains(out.String(), "already in use") {
+			t.Errorf("printed %q, want the address, and why it has another port", out)
+		}
+		if got := strings.Contains(out.String(), "later"); got != wire {
+			t.Errorf("with --wire %t, it has printed a line of the chapter: %t", wire, got)
+		}
+	}
+}
+
+// TestWithoutTheTokenNothingIsOfTheCluster asks as another user of the machine does, who can reach the address, too.
+func TestWithoutTheTokenNothingIsOfTheCluster(t *testing.T) {
+	p, address := serve(t)
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "telltale"}}
+	informer := cache.NewSharedIndexInformer(&cache.ListWatch{}, &corev1.Pod{}, 0, cache.Indexers{})
+	p.Informer("Pod", informer)
+	p.Hop(informertrace.Hop{Place: "STORE", Kind: "Pod", Name: key("telltale"), Event: watch.Added, Object: pod})
+	const events, object = "GET /events", "GET /object?kind=Pod&key=default/telltale&seq=1"
+	ask := func(request, token string) (status int, answer string) {
+		method, path, _ := strings.Cut(request, " ")
+		r := testkit.Must(http.NewRequestWithContext(t.Context(), method, address+path, nil))(t)
+		if token != "" {
+			r.Header.Set("X-Token", token)
+		}
+		response := testkit.Must(http.DefaultClient.Do(r))(t)
+		defer response.Body.Close()
+		if response.StatusCode == 200 && strings.HasPrefix(request, events) {
+			line, _ := bufio.NewReader(response.Body).ReadString('\n') // it has no end
+			return 200, line
+		}
+		return response.StatusCode, string(testkit.Must(io.ReadAll(response.Body))(t))
+	}
+	for _, request := range []string{events, object} {
+		if _, answer := ask(request, "the-token"); !strings.Contains(answer, "telltale") {
+			t.Errorf("with the token %s answers %q, want the pod", request, answer)
+		}
+	}
+	public := []string{"GET /", "GET /chapter/README.md", "GET /chapter/main.go", "GET /chapter/picture.yaml"}
+	for _, file := range testkit.Must(fs.Glob(page, "page/*"))(t) {
+		public = append(public, "GET "+strings.TrimPrefix(file, "page"))
+	}
+	secret := []string{events, object, "GET /events?token=the-token", "GET /object?seq=1", "POST /do/full", "POST /do/create",
+		"POST /do/nothing"}
+	for _, token := range []string{"", "the-tokem", "the-token2", "the-toke"} {
+		for _, request := range slices.Concat(public, secret) {
+			status, answer := ask(request, token)
+			if strings.Contains(answer, "telltale") || slices.Contains(secret, request) && status != 403 {
+				t.Errorf("%s with the token %q: %d %q", request, token, status, answer)
+			}
+		}
+	}
+}
+
+// TestWithoutTheObject presses what needs the sample before it is created.
+func TestWithoutTheObject(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		status := apierrors.NewNotFound(corev1.Resource("pods"), "sample").Status()
+		status.Kind, status.APIVersion = "Status", "v1"
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusNotFound)
+		_ = json.NewEncoder(w).Encode(&status)
+	}))
+	defer server.Close()
+	p := newPicture()
+	p.config.Host = server.URL
+	p.chapter.Sample.Changes = []map[string]any{{}}
+	address := start(t, p, io.Discard)
+	for _, name := range []string{"change", "updates", "delete"} {
+		request := testkit.Must(http.NewRequestWithContext(t.Context(), "POST", address+"/do/"+name, nil))(t)
+		request.Header.Set("X-Token", p.token)
+		response := testkit.Must(http.DefaultClient.Do(request))(t)
+		text := testkit.Must(io.ReadAll(response.Body))(t)
+		response.Body.Close()
+		if want := "there is no Pod sample: press Create first\n"; string(text) != want {
+			t.Errorf("%s: %q, want %q", name, text, want)
+		}
+	}
+}
+
+// TestTheSamePortAgain starts a picture at a port, another one beside it, and the first once more.
+func TestTheSamePortAgain(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Setenv("HOME", t.TempDir())
+	free := testkit.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
+	free.Close()
+	address := free.Addr().String()
+	open := func() *Picture {
+		program := program.New("test")
+		p := New(program)
+		if err := program.Flags.Parse([]string{"--picture", address}); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { p.listener.Close() })
+		return p
+	}
+	first := open()
+	second := open()
+	if first.taken != nil || second.taken == nil || second.token == first.token || second.listener.Addr().String() == address {
+		t.Errorf("the port is taken: %v; the second has %s, and the first's token: %t", second.taken, second.listener.Addr(),
+			second.token == first.token)
+	}
+	first.listener.Close()
+	again := open()
+	if again.token != first.token || again.listener.Addr().String() != address {
+		t.Errorf("started again it has %s, want %s, and the first's token: %t", again.listener.Addr(), address, again.token == first.token)
+	}
+	folder := testkit.Must(os.UserCacheDir())(t)
+	file := filepath.Join(folder, "client-go-workbook", "picture-token")
+	if mode := testkit.Must(os.Stat(file))(t).Mode(); mode != 0o600 {
+		t.Errorf("the token's file has the mode %s", mode)
+	}
+	again.listener.Close()
+	if err := os.Chmod(file, 0o644); err != nil { // others may have read it
+		t.Fatal(err)
+	}
+	if open().token == first.token || testkit.Must(os.Stat(file))(t).Mode() != 0o600 {
+		t.Error("a token that others can read is used once more")
+	}
 }
 
 func TestForeignersAreRefused(t *testing.T) {
@@ -280,8 +419,15 @@ func TestForeignersAreRefused(t *testing.T) {
 		"the page":                        {"GET", "/", host, "", "", 200},
 		"by another name of this machine": {"GET", "/", "localhost:" + port, "", "", 200},
 		"a name that leads here":          {"GET", "/", "evil.example:" + port, "", "", 403},
-		"no port":                         {"GET", "/", "127.0.0.1", "", "", 403},
-		"events for another site":         {"GET", "/events", host, "http://evil.example", "", 403},
+		"such a name, by a forward":       {"GET", "/", "evil.example:9000", "", "", 403},
+		"a name that begins alike":        {"GET", "/", "localhost.evil.example", "", "", 403},
+		"a forward":                       {"GET", "/", "localhost:9000", "", "", 200},
+		"a forward, IPv6":                 {"GET", "/", "[::1]:9000", "", "", 200},
+		"a forward from port 80":          {"GET", "/", "127.0.0.1", "", "", 200},
+		"a button, by a forward":          {"POST", "/do/full", "localhost:9000", "http://localhost:9000", "the-token", 200},
+		"a forward, for another one":      {"POST", "/do/full", "localhost:9000", "http://localhost:9001", "the-token", 403},
+		"events":                          {"GET", "/events", host, "", "the-token", 200},
+		"events for another site":         {"GET", "/events", host, "http://evil.example", "the-token", 403},
 		"a sandboxed page":                {"POST", "/do/full", host, "null", "the-token", 403},
 		"another port":                    {"POST", "/do/full", host, "http://127.0.0.1:1", "the-token", 403},
 		"no token":                        {"POST", "/do/full", host, address, "", 403},
@@ -337,20 +483,15 @@ func TestTheFlagTakesAnAddressOfThisMachine(t *testing.T) {
 // in the end is the state, and how many events it has missed.
 func TestSlowPage(t *testing.T) {
 	p, address := serve(t)
-	response := testkit.Must(http.Get(address + "/events"))(t)
+	request := testkit.Must(http.NewRequestWithContext(t.Context(), "GET", address+"/events", nil))(t)
+	request.Header.Set("X-Token", p.token)
+	response := testkit.Must(http.DefaultClient.Do(request))(t)
 	defer response.Body.Close()
-	lines := bufio.NewScanner(response.Body)
-	lines.Buffer(nil, 1<<24)
+	messages := json.NewDecoder(response.Body)
 	next := func() (m message) {
-		for lines.Scan() {
-			if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
-				if err := json.Unmarshal([]byte(data), &m); err != nil {
-					t.Fatal(err)
-				}
-				return m
-			}
+		if err := messages.Decode(&m); err != nil {
+			t.Fatal(err)
 		}
-		t.Fatalf("the stream has ended: %v", lines.Err())
 		return m
 	}
 	if next().State == nil {
@@ -396,7 +537,8 @@ func TestValuesOfSecretsAreHidden(t *testing.T) {
 	changed.Data["password"] = []byte("hunter3")
 	o.add(2, informertrace.Hop{Kind: "Secret", Name: key("s"), Event: watch.Modified, Object: changed})
 	for _, seq := range []int64{1, 2} {
-		text := strings.Join(o.diff("Secret", "default/s", seq, false), "\n")
+		lines, _ := o.diff("Secret", "default/s", seq, false)
+		text := strings.Join(lines, "\n")
 		for _, value := range []string{"hunter", "aHVudGVy"} {
 			if strings.Contains(text, value) {
 				t.Errorf("the value is shown:\n%s", text)
@@ -413,20 +555,26 @@ func TestValuesOfSecretsAreHidden(t *testing.T) {
 
 func TestDiff(t *testing.T) {
 	var o objects
-	for i, image := range []string{"nginx:1", "nginx:2", "nginx:3"} {
+	for i, image := range []string{"nginx:1", "nginx:2", "nginx:3", "nginx:3"} { // the last is a relist's, where nothing has changed
 		o.add(int64(10*i+10), informertrace.Hop{Kind: "Pod", Name: key("a"), Object: &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Name: "a", ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m"}}},
 			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Image: image}}},
 		}})
 	}
 	for _, test := range []struct {
-		seq    int64
-		ahead  bool
-		change string
-	}{{10, false, ""}, {20, false, "-nginx:1+nginx:2"}, {25, false, "-nginx:1+nginx:2"}, {15, true, "-nginx:1+nginx:2"},
-		{99, false, "-nginx:2+nginx:3"}, {99, true, "-nginx:2+nginx:3"}, {1, true, ""}} {
+		seq      int64
+		ahead    bool
+		compared bool
+		change   string
+	}{{10, false, false, ""}, {20, false, true, "-nginx:1+nginx:2"}, {25, false, true, "-nginx:1+nginx:2"},
+		{15, true, true, "-nginx:1+nginx:2"}, {30, false, true, "-nginx:2+nginx:3"}, {25, true, true, "-nginx:2+nginx:3"},
+		{40, false, true, ""}, {99, false, true, ""}, {99, true, true, ""}, {1, true, false, ""}} {
 		var change strings.Builder
-		for _, line := range o.diff("", "default/a", test.seq, test.ahead) {
+		lines, compared := o.diff("", "default/a", test.seq, test.ahead)
+		if compared != test.compared {
+			t.Errorf("at %d, ahead %t: compared %t, want %t", test.seq, test.ahead, compared, test.compared)
+		}
+		for _, line := range lines {
 			if _, image, ok := strings.Cut(line, "image: "); ok && line[0] != ' ' {
 				change.WriteString(line[:1] + image)
 			} else if line[0] != ' ' || strings.Contains(line, "manager") {
@@ -437,7 +585,7 @@ func TestDiff(t *testing.T) {
 			t.Errorf("at %d, ahead %t: %q, want %q", test.seq, test.ahead, change.String(), test.change)
 		}
 	}
-	if lines := o.diff("Pod", "default/b", 1, false); lines != nil {
+	if lines, _ := o.diff("Pod", "default/b", 1, false); lines != nil {
 		t.Errorf("an unknown object has lines: %q", lines)
 	}
 }
@@ -455,6 +603,24 @@ func TestPageIsSmall(t *testing.T) {
 	})
 	if err != nil || total > 200_000 || total == 0 {
 		t.Errorf("the page has %d bytes: %v", total, err)
+	}
+}
+
+// TestPagesLeadIntoTheChapters makes each chapter's page. That fails for a declaration or a heading which the chapter does not have.
+func TestPagesLeadIntoTheChapters(t *testing.T) {
+	folders := testkit.Must(filepath.Glob("../../0*/picture.yaml"))(t)
+	if len(folders) != 4 {
+		t.Errorf("%d chapters have a picture, want 4", len(folders))
+	}
+	for _, file := range folders {
+		var p Picture
+		if err := yaml.UnmarshalStrict(testkit.Must(os.ReadFile(file))(t), &p.chapter); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		p.chapter.files = os.DirFS(filepath.Dir(file))
+		if _, err := p.index(); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
 	}
 }
 

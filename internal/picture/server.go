@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/subtle"
 	"embed"
 	"encoding/json"
 	"fmt"
@@ -12,7 +13,9 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -48,28 +51,37 @@ func (p *Picture) handler(ctx context.Context) (http.Handler, error) {
 		_, _ = w.Write(index)
 	})
 	mux.Handle("GET /", http.FileServerFS(files))
-	mux.HandleFunc("GET /events", p.stream)
-	mux.HandleFunc("GET /object", p.object)
 	mux.HandleFunc("GET /chapter/{file}", p.source)
-	mux.HandleFunc("POST /do/{name}", p.press(p.buttons(ctx, objects)))
+	// All that is of the cluster needs the token.
+	mux.HandleFunc("GET /events", p.withToken(p.stream))
+	mux.HandleFunc("GET /object", p.withToken(p.object))
+	mux.HandleFunc("POST /do/{name}", p.withToken(p.press(p.buttons(ctx, objects))))
 	return p.guard(mux), nil
 }
 
-// guard refuses what a page of another site lets a browser send: a request from its own origin, or to a name that it lets
-// lead to this machine. The page loads nothing from elsewhere, and runs no script but its own.
-func (p *Picture) guard(next http.Handler) http.Handler {
-	address := p.listener.Addr().String()
-	_, port, _ := net.SplitHostPort(address)
-	allowed := map[string]bool{address: true} // it can be 127.0.0.2, too
-	for _, host := range []string{"127.0.0.1", "localhost", "[::1]"} {
-		allowed[host+":"+port] = true
-		if port == "80" {
-			allowed[host] = true // a browser leaves it out
+// withToken refuses requests without the token: other users of this machine can reach the address, too. The page has it from
+// what follows the # in the printed address, which a browser sends to no server, and sends it in a header. A cookie would
+// go to all ports of 127.0.0.1, also to those of other users.
+func (p *Picture) withToken(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if subtle.ConstantTimeCompare([]byte(r.Header.Get("X-Token")), []byte(p.token)) != 1 {
+			http.Error(w, "Open the address that the terminal has printed: this one lacks its token.", http.StatusForbidden)
+			return
 		}
+		next(w, r)
 	}
+}
+
+// guard refuses what a page of another site lets a browser send: a request from its own origin, or to a name that it lets
+// lead to this machine. The port can be another one: that of a forward, as with ssh -L. The page loads nothing from elsewhere, and
+// runs no script but its own.
+func (p *Picture) guard(next http.Handler) http.Handler {
+	own, _, _ := net.SplitHostPort(p.listener.Addr().String()) // it can be 127.0.0.2, too
+	allowed := []string{"127.0.0.1", "localhost", "::1", own}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		origin := r.Header.Get("Origin")
-		if !allowed[r.Host] || origin != "" && origin != "http://"+r.Host {
+		name := (&url.URL{Host: r.Host}).Hostname() // without the port
+		if !slices.Contains(allowed, name) || origin != "" && origin != "http://"+r.Host {
 			http.Error(w, "This address is for this machine's own browser.", http.StatusForbidden)
 			return
 		}
@@ -182,12 +194,12 @@ func (p *Picture) object(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	kind := cmp.Or(query.Get("kind"), p.chapter.Sample.Object.GetKind()) // a key of the workqueue is that of such an object
-	lines := p.objects.diff(kind, query.Get("key"), seq, query.Get("ahead") != "")
+	lines, compared := p.objects.diff(kind, query.Get("key"), seq, query.Get("ahead") != "")
 	wanted, err := p.objects.wanted(seq)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(map[string]any{"lines": lines, "apply": wanted})
+	_ = json.NewEncoder(w).Encode(map[string]any{"lines": lines, "compared": compared, "apply": wanted})
 }

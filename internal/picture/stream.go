@@ -2,7 +2,6 @@ package picture
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"slices"
 	"time"
@@ -10,7 +9,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// message is what a page gets, as one server-sent event.
+// message is what a page gets, as one line of JSON.
 type message struct {
 	Run    string  `json:"run"` // another one: the program was started again
 	Now    int64   `json:"now"` // microseconds since the program's start
@@ -79,7 +78,7 @@ const (
 
 // stream sends what happens, until the page is closed or the program ends. It reads the ring at the page's own speed.
 func (p *Picture) stream(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Content-Type", "application/x-ndjson")
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
 	seq, first := int64(0), true
@@ -102,11 +101,7 @@ func (p *Picture) stream(w http.ResponseWriter, r *http.Request) {
 			seq = m.Events[n-1].Seq
 		}
 		if m.State != nil || len(m.Events) > 0 || !equal(m.Status, last) || time.Since(sent) > beat {
-			body, err := json.Marshal(m)
-			if err != nil {
-				return
-			}
-			if _, err := fmt.Fprintf(w, "data: %s\n\n", body); err != nil {
+			if json.NewEncoder(w).Encode(m) != nil {
 				return
 			}
 			if http.NewResponseController(w).Flush() != nil {

@@ -23,6 +23,7 @@ type lines struct {
 	out        io.Writer
 	timestamps bool
 	colors     bool // the first word of a line has a colour
+	quiet      bool // nothing is printed any longer
 	buffer     []byte
 }
 
@@ -40,6 +41,9 @@ func (p *Printer) Line(word, format string, args ...any) {
 func (p *Printer) Print(parts ...string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.quiet {
+		return
+	}
 	p.buffer = p.buffer[:0]
 	if p.timestamps {
 		p.buffer = time.Now().AppendFormat(p.buffer, "15:04:05.000 ")
@@ -53,6 +57,13 @@ func (p *Printer) Print(parts ...string) {
 	}
 	p.buffer = append(p.buffer, '\n')
 	_, _ = p.out.Write(p.buffer) // Stdout ends the program if it fails
+}
+
+// Quiet ends the printing: no line comes after it. It is for a program that shows elsewhere what happens.
+func (p *Printer) Quiet() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.quiet = true
 }
 
 // Prefix returns a Printer whose Line puts this text between the word and the rest. It says who prints.

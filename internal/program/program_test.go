@@ -65,7 +65,7 @@ func TestMainExitCodes(t *testing.T) {
 			code: 0},
 		"a kubeconfig not there": {args: []string{"--kubeconfig", "nowhere"},
 			code: 1, stderr: "test: kubeconfig nowhere: no such file or directory: " +
-				"start a cluster with `make cluster`, or name another file with --kubeconfig\n", noGreeting: true},
+				"name another with --kubeconfig; the workbook's is .cluster/kubeconfig, which `make cluster` writes\n", noGreeting: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run := test.run

@@ -6,8 +6,11 @@ import (
 
 // apiserver stops the local cluster's API server, and only that, or starts it again: to see what its clients do.
 func (c *cluster) apiserver(ctx context.Context, arguments []string) error {
-	if c.clusterType() != "local" {
+	switch c.clusterType() {
+	case "":
 		return message("There is no local cluster here: run CLUSTER=local make cluster.")
+	case "kind":
+		return message("The API server of a kind cluster cannot be stopped alone: run make cluster-down, then CLUSTER=local make cluster.")
 	}
 	if len(arguments) != 1 || arguments[0] != "stop" && arguments[0] != "start" {
 		return usageError("usage: scripts/apiserver.sh stop|start")

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -12,7 +14,7 @@ import (
 // audit prints the API server's audit log, a line of JSON for each request. audit.yaml says for which. The file before the
 // current one comes first: audit-2026-01-02T03-04-05.678.log, audit.log.
 func (c *cluster) audit(ctx context.Context) error {
-	none := messagef("The %s cluster is older than its audit log: run make cluster-down, then make cluster.", c.clusterType())
+	none := fmt.Sprintf("The %s cluster is older than its audit log: run make cluster-down, then make cluster.", c.clusterType())
 	switch c.clusterType() {
 	case "kind":
 		provider, _, err := kindProvider(ctx)
@@ -29,7 +31,7 @@ func (c *cluster) audit(ctx context.Context) error {
 		}
 		for _, node := range nodes {
 			if node.CommandContext(ctx, "sh", "-c", "cat /var/log/kubernetes/audit*.log").SetStdout(os.Stdout).Run() != nil {
-				return none
+				return message(cmp.Or(c.missing(ctx), none))
 			}
 		}
 		return nil
@@ -39,7 +41,7 @@ func (c *cluster) audit(ctx context.Context) error {
 			return err
 		}
 		if len(files) == 0 {
-			return none
+			return message(cmp.Or(c.missing(ctx), none))
 		}
 		for _, name := range files {
 			file, err := os.Open(name)

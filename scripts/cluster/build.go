@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -28,16 +30,16 @@ import (
 // want the same versions share them.
 type programs struct{ root, cache string }
 
-// packages are what is built. Kubernetes' own come first: the others' parts are in them for the most part.
-var packages = []string{
-	"k8s.io/kubernetes/cmd/kube-apiserver",
-	"k8s.io/kubernetes/cmd/kube-controller-manager",
-	"k8s.io/kubernetes/cmd/kube-scheduler",
-	"k8s.io/kubernetes/cmd/kubectl",
-	"go.etcd.io/etcd/server/v3",
-	"sigs.k8s.io/kwok/cmd/kwok",
-	"sigs.k8s.io/kwok/cmd/kwokctl",
-}
+// names are those of the one program of scripts/localcluster.
+var names = append(slices.Clone(components), "kwokctl")
+
+const (
+	clusterPackage = "example.com/client-go-workbook/scripts/localcluster"
+	kubectlPackage = "k8s.io/kubernetes/cmd/kubectl"
+)
+
+// packages are what is built. kubectl is a program of its own: it is started often, and within the other it takes half as long again.
+var packages = []string{clusterPackage, kubectlPackage}
 
 // notInlined are the packages that are compiled without inlining, which takes a third of the time off them. They are large,
 // and their code is on the way of few requests. What each request passes through (apiserver, apimachinery, etcd) keeps it,
@@ -91,35 +93,27 @@ func (p programs) gcflags() (flags []string) {
 	return append(flags, "-gcflags=k8s.io/apiextensions-apiserver/pkg/apis/...=") // the types of CRDs: the tests have them, too
 }
 
-// folder returns the folder of the built programs: another one for each content of go.mod.
+// folder returns the folder of the built programs: another one for each content of their module.
 func (p programs) folder() string {
-	data, _ := os.ReadFile(filepath.Join(p.module(), "go.mod"))
-	return filepath.Join(p.cache, fmt.Sprintf("%s-%08x", p.version(), crc32.ChecksumIEEE(data)))
+	sum := crc32.NewIEEE()
+	for _, name := range []string{"go.mod", "main.go"} {
+		data, _ := os.ReadFile(filepath.Join(p.module(), name))
+		sum.Write(data)
+	}
+	return filepath.Join(p.cache, fmt.Sprintf("%s-%08x", p.version(), sum.Sum32()))
 }
 
-// path returns where the program of a component is.
-func (p programs) path(name string) string {
-	if name == "kwok-controller" {
-		name = "kwok"
-	}
-	return filepath.Join(p.folder(), name)
-}
+// path returns where the program of that name is.
+func (p programs) path(name string) string { return filepath.Join(p.folder(), name) }
 
-// programOf returns the name of a package's program.
-func programOf(pkg string) string {
-	if strings.HasPrefix(pkg, "go.etcd.io/etcd/") {
-		return "etcd" // its main package is the root of a module
+func (p programs) missing(wanted []string) []string {
+	lacks := func(name string) bool {
+		info, err := os.Stat(p.path(name))
+		return err != nil || info.Mode()&0o111 == 0
 	}
-	return path.Base(pkg)
-}
-
-func (p programs) missing(wanted []string) (missing []string) {
-	for _, pkg := range wanted {
-		if info, err := os.Stat(p.path(programOf(pkg))); err != nil || info.Mode()&0o111 == 0 {
-			missing = append(missing, pkg)
-		}
-	}
-	return missing
+	return slices.DeleteFunc(slices.Clone(wanted), func(pkg string) bool {
+		return !lacks(path.Base(pkg)) && (pkg != clusterPackage || !slices.ContainsFunc(names, lacks))
+	})
 }
 
 // built reports whether all programs are there.
@@ -157,7 +151,7 @@ func (p programs) build(ctx context.Context, wanted ...string) error {
 	}
 	start := time.Now()
 	say("Building Kubernetes %s into %s, once.", p.version(), p.folder())
-	if len(missing) > 1 {
+	if slices.Contains(missing, clusterPackage) {
 		say("This compiles all of it: some minutes on 2 cores, less on more. Meanwhile, read 01-listwatch/README.md.")
 	}
 	if err := p.goBuild(ctx, missing); err != nil {
@@ -184,7 +178,7 @@ func (p programs) goBuild(ctx context.Context, missing []string) error {
 	arguments := append([]string{"build", "-v", "-ldflags", ldflags, "-o", partial + "/"}, p.gcflags()...)
 	cmd := exec.CommandContext(ctx, "go", append(arguments, missing...)...)
 	cmd.Dir = p.module()
-	cmd.Env = append(os.Environ(), "GOWORK=off", "GOGC="+gogc())
+	cmd.Env = append(os.Environ(), "GOGC="+gogc())
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
@@ -201,14 +195,18 @@ func (p programs) goBuild(ctx context.Context, missing []string) error {
 		os.Stderr.Write(failed)
 		return message("The build has failed, see above. Cure that, then run the same command again: it goes on from here.")
 	}
-	for _, pkg := range missing {
-		name := programOf(pkg)
-		// Moved into its place when it is whole, so that half a program is never started.
-		built := filepath.Join(partial, name)
-		if name == "etcd" {
-			built = filepath.Join(partial, "server")
+	if slices.Contains(missing, clusterPackage) {
+		for _, name := range names {
+			link := p.path(name)
+			if err := os.Symlink(path.Base(clusterPackage), link); err != nil && !errors.Is(err, fs.ErrExist) {
+				return err
+			}
 		}
-		if err := os.Rename(built, p.path(name)); err != nil {
+	}
+	for _, pkg := range missing {
+		// Moved into its place when it is whole, so that half a program is never started.
+		name := path.Base(pkg)
+		if err := os.Rename(filepath.Join(partial, name), p.path(name)); err != nil {
 			return err
 		}
 	}
@@ -235,7 +233,7 @@ func gogc() string {
 func (p programs) showProgress(ctx context.Context, missing []string, stderr io.Reader) (other []byte) {
 	known := map[string]bool{}
 	list := exec.CommandContext(ctx, "go", append([]string{"list", "-deps"}, missing...)...)
-	list.Dir, list.Env = p.module(), append(os.Environ(), "GOWORK=off")
+	list.Dir = p.module()
 	if output, err := list.Output(); err == nil {
 		for name := range bytes.Lines(output) {
 			known[string(bytes.TrimSpace(name))] = true

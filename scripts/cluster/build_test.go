@@ -4,63 +4,75 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// exports returns the file in go's cache of each package that these arguments of go list name, and of all that they import. A package
-// that is compiled with other flags has another file.
-func exports(t *testing.T, folder string, arguments ...string) map[string]string {
+// list returns a line of go list for each package that the arguments name, by its import path.
+func list(t *testing.T, folder, format string, arguments ...string) map[string]string {
 	t.Helper()
-	list := exec.Command("go", append([]string{"list", "-deps", "-export", "-f", "{{.ImportPath}} {{.Export}}"}, arguments...)...)
-	list.Dir, list.Env, list.Stderr = folder, append(os.Environ(), "GOWORK=off"), os.Stderr
-	output, err := list.Output()
+	cmd := exec.Command("go", append([]string{"list", "-f", "{{.ImportPath}} " + format}, arguments...)...)
+	cmd.Dir, cmd.Env, cmd.Stderr = folder, append(os.Environ(), "GOWORK=off"), os.Stderr
+	output, err := cmd.Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := map[string]string{}
+	lines := map[string]string{}
 	for line := range strings.Lines(string(output)) {
-		name, file, _ := strings.Cut(strings.TrimSpace(line), " ")
-		files[name] = file
+		name, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		lines[name] = rest
 	}
-	return files
+	return lines
 }
 
-// buildFlags are those of scripts/lib.sh.
+// buildFlags are those of pin_go in scripts/lib.sh.
 func buildFlags(t *testing.T) string {
 	t.Helper()
 	script, err := os.ReadFile("../lib.sh")
 	if err != nil {
 		t.Fatal(err)
 	}
-	flags := regexp.MustCompile(`(?m)^build_flags='(.*)'$`).FindSubmatch(script)
+	flags := regexp.MustCompile(`GOFLAGS='(.*?)'`).FindSubmatch(script)
 	if flags == nil {
-		t.Fatal("scripts/lib.sh has no build_flags")
+		t.Fatal("scripts/lib.sh has no GOFLAGS")
 	}
 	return string(flags[1])
 }
 
-// TestClientGoIsCompiledOnce compares how the packages outside this module are compiled by a reader's go test of a chapter, by the
-// scripts, and for the cluster's programs, which are built first.
+// TestClientGoIsCompiledOnce compares how the packages outside this module are compiled for a reader's go test of a chapter, by the
+// scripts, and for the cluster's programs, which are built first: by the file of each in go's cache. Compiled with other flags, a
+// package has another file. They are there already, and go compiles none of them for this test.
 func TestClientGoIsCompiledOnce(t *testing.T) {
-	chapters := []string{"./01-listwatch", "./02-informer", "./03-lister", "./04-workqueue", "./05-controller", "./06-crd-codegen"}
 	t.Setenv("GOFLAGS", "")
-	readers := exports(t, "../..", append([]string{"-test"}, chapters...)...)
-	t.Setenv("GOFLAGS", buildFlags(t))
-	scripts := exports(t, "../..", append([]string{"-test"}, chapters...)...)
 	p := programs{root: "../.."}
-	shared := exports(t, p.module(), append(p.gcflags(), "k8s.io/client-go/kubernetes", "k8s.io/client-go/tools/cache")...)
-	if shared["k8s.io/client-go/kubernetes"] == "" {
-		t.Error("go list names no file of client-go")
-	}
-	for name, file := range readers {
-		if strings.HasPrefix(name, "example.com/client-go-workbook") || strings.Contains(name, " [") {
-			continue
+	chapters := []string{"./01-listwatch", "./02-informer", "./03-lister", "./04-workqueue", "./05-controller", "./06-crd-codegen"}
+	const isOutside = "{{with .Module}}{{not .Main}}{{end}}"
+	clusters := list(t, p.module(), isOutside, append([]string{"-deps"}, packages...)...)
+	var outside, shared []string
+	for name, is := range list(t, p.root, isOutside, append([]string{"-deps", "-test"}, chapters...)...) {
+		if is == "true" && !strings.Contains(name, " [") {
+			outside = append(outside, name)
+			if clusters[name] == "true" {
+				shared = append(shared, name)
+			}
 		}
-		if file != scripts[name] {
+	}
+	if !slices.Contains(shared, "k8s.io/client-go/kubernetes") {
+		t.Errorf("client-go is not among the %d packages of both", len(shared))
+	}
+	const file = "{{.Export}}"
+	readers := list(t, p.root, file, append([]string{"-export"}, outside...)...)
+	cluster := list(t, p.module(), file, append(append([]string{"-export"}, p.gcflags()...), shared...)...)
+	t.Setenv("GOFLAGS", buildFlags(t))
+	scripts := list(t, p.root, file, append([]string{"-export"}, outside...)...)
+	for _, name := range outside {
+		if readers[name] != scripts[name] {
 			t.Errorf("the scripts compile %s another time", name)
 		}
-		if cluster, ok := shared[name]; ok && file != cluster {
+	}
+	for _, name := range shared {
+		if readers[name] != cluster[name] {
 			t.Errorf("for the cluster, %s is compiled another time", name)
 		}
 	}

@@ -236,6 +236,12 @@ func (c *cluster) up(ctx context.Context) error {
 	if err := c.settle(); err != nil {
 		return err
 	}
+	if have := c.clusterType(); want != "" && have != "" && have != want {
+		say("The %s cluster was never whole: it is replaced.", have)
+		if err := c.clear(ctx); err != nil {
+			return err
+		}
+	}
 	kind := c.clusterType()
 	if kind == "" {
 		kind = want
@@ -261,7 +267,8 @@ func (c *cluster) up(ctx context.Context) error {
 	return c.localUp(ctx)
 }
 
-// isUp reports whether the cluster is up, and an error if it is not one that up may start.
+// isUp reports whether the cluster is up, and an error if it is not one that up may start. One that never was whole may be of the
+// other type: where one type cannot start, its error advises the other.
 func (c *cluster) isUp(ctx context.Context, want string, nodes int) (bool, error) {
 	if c.folder == "" {
 		c.folder, _ = filepath.EvalSymlinks(c.path) // another call may have made it
@@ -270,6 +277,9 @@ func (c *cluster) isUp(ctx context.Context, want string, nodes int) (bool, error
 		return false, err
 	}
 	if have := c.clusterType(); have != "" && want != "" && have != want {
+		if !c.wasUp() && !c.local().hasData() {
+			return false, nil
+		}
 		return false, messagef("There is a %s cluster already: run make cluster-down first, then CLUSTER=%s make cluster.", have, want)
 	}
 	if c.clusterType() == "local" && nodes > 0 {
@@ -351,7 +361,7 @@ func (c *cluster) down(ctx context.Context) error {
 	return nil
 }
 
-// remove removes the cluster and what belongs to it in its folder. The built programs stay, for the next one.
+// remove removes the cluster and what belongs to it in its folder, and the folder. The built programs stay, for the next one.
 func (c *cluster) remove(ctx context.Context) error {
 	if c.folder == "" {
 		return nil
@@ -364,6 +374,31 @@ func (c *cluster) remove(ctx context.Context) error {
 		return err
 	}
 	defer unlock()
+	if err := c.clear(ctx); err != nil {
+		return err
+	}
+	if c.folder != c.path {
+		return nil // reached through a link: both are the reader's
+	}
+	left, err := os.ReadDir(c.folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if len(left) > 0 {
+		say("Not removed, since the cluster did not make it: %s", filepath.Join(c.path, left[0].Name()))
+		return nil
+	}
+	if err := os.Remove(c.folder); !errors.Is(err, syscall.EBUSY) { // a disk of the reader's
+		return err
+	}
+	return nil
+}
+
+// clear removes the cluster and what belongs to it in its folder. Its caller holds the lock.
+func (c *cluster) clear(ctx context.Context) error {
 	if _, isCopy := c.origin(); c.clusterType() == "kind" && !isCopy {
 		if err := c.kindDown(ctx); err != nil {
 			return err
@@ -382,23 +417,6 @@ func (c *cluster) remove(ctx context.Context) error {
 				return err
 			}
 		}
-	}
-	if c.folder != c.path {
-		return nil // reached through a link: both are the reader's
-	}
-	left, err := os.ReadDir(c.folder)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if len(left) > 0 {
-		say("Not removed, since the cluster did not make it: %s", filepath.Join(c.path, left[0].Name()))
-		return nil
-	}
-	if err := os.Remove(c.folder); !errors.Is(err, syscall.EBUSY) { // a disk of the reader's
-		return err
 	}
 	return nil
 }

@@ -2,14 +2,19 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"debug/elf"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -28,6 +33,14 @@ func choose(ctx context.Context, root string) (string, error) {
 	}
 	if name == "" {
 		say("Choosing the local cluster: neither Docker nor Podman answers (CLUSTER=kind|local decides).")
+		return "local", nil
+	}
+	why := unfit(ctx, name)
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	if why != "" {
+		say("Choosing the local cluster: %s (CLUSTER=kind|local decides).", why)
 		return "local", nil
 	}
 	image, err := nodeImage(root)
@@ -54,14 +67,81 @@ func choose(ctx context.Context, root string) (string, error) {
 // containerRuntime returns docker or podman, the first whose daemon answers within 3 seconds; nothing if none does.
 func containerRuntime(ctx context.Context) string {
 	for _, name := range []string{"docker", "podman"} {
-		ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
-		err := quick(ctx, name, "ps", "-q")
+		asking, cancel := context.WithTimeout(ctx, 3*time.Second)
+		err := quick(asking, name, "ps", "-q")
 		cancel()
-		if err == nil {
-			return name
+		if err != nil || name == "docker" && strings.HasPrefix(answer(ctx, name, "-v"), "podman") {
+			continue // kind's part for Docker fails where Podman calls itself docker
 		}
+		return name
 	}
 	return ""
+}
+
+// unfit says why a container runtime that answers cannot run a kind cluster; nothing if it can.
+func unfit(ctx context.Context, name string) string {
+	return cmp.Or(remote(ctx, name), lacksCgroups(ctx, name))
+}
+
+// remote says so if the daemon is on another machine: a kind cluster listens on 127.0.0.1 of that one, and its nodes mount files of
+// that one. On this machine it has a socket, or a loopback address, as that of Podman's virtual machine on macOS.
+func remote(ctx context.Context, name string) string {
+	address := os.Getenv("CONTAINER_HOST") // Podman's
+	if name == "docker" {
+		address = answer(ctx, name, "context", "inspect", "--format", "{{.Endpoints.docker.Host}}") // it knows DOCKER_HOST, too
+	}
+	daemon, err := url.Parse(strings.TrimSpace(address))
+	if err != nil || daemon.Hostname() == "" || daemon.Hostname() == "localhost" || net.ParseIP(daemon.Hostname()).IsLoopback() {
+		return ""
+	}
+	return fmt.Sprintf("%s's daemon is on another machine, %s", name, daemon.Redacted())
+}
+
+// lacksCgroups says what the daemon's control groups lack. Of a rootless one that is what kind refuses (validateProvider in its
+// pkg/cluster/internal/create). At version 1 it only warns, but then a kubelet ends, unless kind-config.yaml sets failCgroupV1: so
+// CLUSTER=kind may try it.
+func lacksCgroups(ctx context.Context, name string) string {
+	var info struct { // Docker's, and in Host Podman's
+		CgroupVersion, CgroupDriver       string
+		MemoryLimit, PidsLimit, CPUShares bool
+		SecurityOptions                   []string
+		Host                              struct {
+			CgroupVersion     string
+			CgroupControllers []string
+			Security          struct{ Rootless bool }
+		}
+	}
+	if json.Unmarshal([]byte(answer(ctx, name, "info", "--format", "{{json .}}")), &info) != nil {
+		return "" // kind asks again, and says what is wrong
+	}
+	version1 := info.CgroupVersion == "1"
+	rootless := slices.Contains(info.SecurityOptions, "name=rootless")
+	limits := info.CgroupDriver != "none" && info.MemoryLimit && info.PidsLimit && info.CPUShares
+	if name == "podman" {
+		has := func(controller string) bool { return slices.Contains(info.Host.CgroupControllers, controller) }
+		version1, rootless = info.Host.CgroupVersion == "v1", info.Host.Security.Rootless
+		limits = info.Host.CgroupControllers == nil || has("memory") && has("pids") && has("cpu") // before version 4 it names none
+	}
+	switch {
+	case version1:
+		return name + " has control groups of version 1, with which no kubelet starts since Kubernetes 1.35"
+	case rootless && !limits:
+		return name + " is rootless and may not limit memory, processes and CPU, see https://kind.sigs.k8s.io/docs/user/rootless"
+	}
+	return ""
+}
+
+// answer returns what a program prints within 3 seconds; nothing if it fails.
+func answer(ctx context.Context, name string, arguments ...string) string {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, arguments...)
+	cmd.WaitDelay = time.Second
+	output, err := cmd.Output()
+	if err != nil {
+		return ""
+	}
+	return string(output)
 }
 
 // quick runs a command, and does not wait for what it has started once the context has ended.
@@ -159,8 +239,12 @@ func kindProvider(ctx context.Context) (*kind.Provider, string, error) {
 // kindUp starts a kind cluster: Kubernetes in containers, with a kubelet that runs containers.
 func (c *cluster) kindUp(ctx context.Context, nodes int) error {
 	provider, docker, err := kindProvider(ctx)
+	if why := remote(ctx, docker); err == nil && why != "" {
+		err = messagef("The kind cluster must be on this machine, and %s: "+
+			"unset DOCKER_HOST or CONTAINER_HOST, or run docker context use default.", why)
+	}
 	if err != nil && !c.wasUp() {
-		return messagef("%v Or run make cluster-down, then CLUSTER=local make cluster.", err)
+		return messagef("%v Or take CLUSTER=local make cluster.", err)
 	}
 	if err != nil {
 		return err
@@ -270,9 +354,10 @@ func (c *cluster) kindKubectl(ctx context.Context, provider *kind.Provider, dock
 		return os.Rename(partial, c.kubectl())
 	}
 	p := programs{root: c.root, cache: c.cache}
-	if err := p.build(ctx, "k8s.io/kubernetes/cmd/kubectl"); err != nil {
+	if err := p.build(ctx, kubectlPackage); err != nil {
 		return err
 	}
+	os.Remove(c.kubectl()) // a link to a program that is gone
 	return os.Symlink(p.path("kubectl"), c.kubectl())
 }
 

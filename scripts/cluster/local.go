@@ -136,7 +136,7 @@ func (l local) startAndWait(ctx context.Context, p programs, try int) error {
 	}
 	before := l.snapshot()
 	s, err := l.settings()
-	if err != nil || try > 0 || len(before.pids) == 0 || !s.usable() {
+	if err != nil || try > 0 || len(before.pids) == 0 || !s.usable(p) {
 		if err := l.create(ctx, p, s.ports(), try); err != nil {
 			return err
 		}
@@ -148,11 +148,11 @@ func (l local) startAndWait(ctx context.Context, p programs, try int) error {
 	return l.finish(ctx, p, before)
 }
 
-// usable reports whether the programs that the settings name are still there.
-func (s settings) usable() bool {
+// usable reports whether the programs that the settings name are these.
+func (s settings) usable(p programs) bool {
 	return !slices.ContainsFunc(s.Components, func(c component) bool {
-		_, err := os.Stat(c.Binary)
-		return err != nil
+		target, err := os.Readlink(c.Binary)
+		return err != nil || slices.Contains(components, c.Name) && target != p.path(c.Name)
 	})
 }
 
@@ -173,7 +173,8 @@ func (l local) create(ctx context.Context, p programs, wanted ports.Ports, try i
 			return err
 		}
 	}
-	for _, name := range []string{"kwok.yaml", "pids"} {
+	// bin has links to the programs. With a link that leads nowhere, kwokctl would fail, and remove etcd's data with the cluster.
+	for _, name := range []string{"kwok.yaml", "pids", "bin"} {
 		if err := os.RemoveAll(filepath.Join(l.folder, name)); err != nil {
 			return err
 		}

@@ -13,7 +13,7 @@
 //	up         all its parts run, and the API server is ready     does nothing              → none
 //
 // A call that starts or repairs ends in up, or in broken with an error that names the part and its last words. Killed
-// at any moment, it leaves broken, and the next up goes on from there.
+// at any moment, it leaves broken, and the next up goes on from there, or makes one of the other type if this one never was up.
 //
 // Nothing of the reader's is ever deleted but by down: the cluster's objects are etcd's data, which a repair starts
 // again or, if etcd cannot read them, moves aside. Down deletes only what this program made.
@@ -31,12 +31,19 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 )
 
 func main() {
 	// Keys and Secrets are in these files, and in the files of every process that this one starts.
 	syscall.Umask(0o077)
+	// A reader's own settings for an etcd or kwokctl of his: etcd ends when one differs from a flag.
+	for _, variable := range os.Environ() {
+		if name, _, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "ETCD_") || strings.HasPrefix(name, "KWOK_") {
+			os.Unsetenv(name)
+		}
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:])
 	interrupted := ctx.Err() != nil
@@ -62,7 +69,7 @@ func main() {
 }
 
 const usage = `usage: cluster up | down | status | apiserver stop|start | samples [--if-missing] [--pods COUNT] [N] |
-	audit | cpu | programs`
+	audit | cpu | programs | unfit RUNTIME`
 
 func run(ctx context.Context, arguments []string) error {
 	if len(arguments) == 0 {
@@ -101,6 +108,10 @@ func run(ctx context.Context, arguments []string) error {
 			return errors.New("the local cluster's programs are not built: run CLUSTER=local make cluster")
 		}
 		fmt.Println(p.folder())
+		return nil
+	case "unfit":
+		// For make doctor.
+		fmt.Println(unfit(ctx, strings.Join(rest, " ")))
 		return nil
 	}
 	return usageError(usage)

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -81,7 +82,7 @@ func (c *cluster) samples(ctx context.Context, arguments []string) error {
 			}
 		}
 		if err != nil {
-			return messagef("The CRD of chapter 6 cannot be put on the cluster: %v: run make cluster, then this again.", err)
+			return c.failed(ctx, "The CRD of chapter 6 cannot be put on the cluster", err)
 		}
 	}
 	// To apply the crowd would scale it to 0 first.
@@ -100,7 +101,7 @@ func (c *cluster) apply(ctx context.Context, files []string, ifMissing bool) err
 	}
 	output, err := c.runKubectl(ctx, append([]string{"apply"}, files...)...)
 	if err != nil {
-		return messagef("The samples cannot be put on the cluster: %v: run make cluster, then this again.", err)
+		return c.failed(ctx, "The samples cannot be put on the cluster", err)
 	}
 	say("Samples: %s.", summary(string(output)))
 	return c.waitForSamples(ctx, files)
@@ -121,6 +122,7 @@ func (c *cluster) incomplete(ctx context.Context, files []string) (found []strin
 }
 
 // hasAll reports whether all objects of a manifest are on the cluster. Each start of a chapter asks this: kubectl would take a second.
+// The server says by what name a kind is in a path, and whether in a namespace.
 func (a *api) hasAll(ctx context.Context, manifest string) bool {
 	data, err := os.ReadFile(manifest)
 	if err != nil {
@@ -142,10 +144,25 @@ func (a *api) hasAll(ctx context.Context, manifest string) bool {
 		if object.APIVersion == "v1" {
 			path = "/api/v1"
 		}
-		if object.Kind != "Namespace" {
-			path += "/namespaces/" + cmp.Or(object.Metadata.Namespace, "default")
+		var list struct {
+			Resources []struct {
+				Name, Kind string
+				Namespaced bool
+			}
 		}
-		if a.get(ctx, path+"/"+strings.ToLower(object.Kind)+"s/"+object.Metadata.Name, nil) != nil {
+		if a.get(ctx, path, &list) != nil {
+			return false
+		}
+		for _, resource := range list.Resources {
+			if resource.Kind != object.Kind || strings.Contains(resource.Name, "/") { // pods/status
+				continue
+			}
+			if resource.Namespaced {
+				path += "/namespaces/" + cmp.Or(object.Metadata.Namespace, "default")
+			}
+			path += "/" + resource.Name
+		}
+		if a.get(ctx, path+"/"+object.Metadata.Name, nil) != nil {
 			return false
 		}
 	}
@@ -179,7 +196,7 @@ const maxCrowd = 20000
 func (c *cluster) scaleCrowd(ctx context.Context, pods int) error {
 	crowd := []string{"deployment/crowd", "--namespace=shop"}
 	if _, err := c.runKubectl(ctx, append([]string{"scale", fmt.Sprintf("--replicas=%d", pods)}, crowd...)...); err != nil {
-		return messagef("The Deployment shop/crowd cannot be scaled: %v: run make cluster, then this again.", err)
+		return c.failed(ctx, "The Deployment shop/crowd cannot be scaled", err)
 	}
 	progress := newWaiting()
 	defer progress.done()
@@ -187,7 +204,7 @@ func (c *cluster) scaleCrowd(ctx context.Context, pods int) error {
 	for have != pods {
 		var deployment object
 		if err := c.kubectlJSON(ctx, &deployment, append([]string{"get"}, crowd...)...); err != nil {
-			return messagef("The Deployment shop/crowd cannot be read: %v: run make cluster, then this again.", err)
+			return c.failed(ctx, "The Deployment shop/crowd cannot be read", err)
 		}
 		if deployment.Status.Replicas != have {
 			lastChange, have = time.Now(), deployment.Status.Replicas
@@ -223,7 +240,7 @@ func (c *cluster) waitForSamples(ctx context.Context, files []string) error {
 	for {
 		var samples objects
 		if err := c.kubectlJSON(ctx, &samples, append([]string{"get"}, files...)...); err != nil {
-			return messagef("The samples cannot be read: %v: run make cluster, then this again.", err)
+			return c.failed(ctx, "The samples cannot be read", err)
 		}
 		var waiting []string
 		for _, sample := range samples.Items {
@@ -330,19 +347,45 @@ func oneLine(text string) string {
 	return text[:min(len(text), 300)]
 }
 
-// runKubectl returns what kubectl prints. Its error is kubectl's last line.
+// failed says what kubectl could not do. Only a cluster that is not up is cured by make cluster.
+func (c *cluster) failed(ctx context.Context, what string, err error) error {
+	advice := cmp.Or(c.missing(ctx), "The cluster is up: correct that if need be, and run this again.")
+	return messagef("%s: %v. %s", what, err, advice)
+}
+
+// runKubectl returns what kubectl prints, whatever the reader's ~/.kube/kuberc makes of his own calls.
 func (c *cluster) runKubectl(ctx context.Context, arguments ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, c.kubectl(), append([]string{"--kubeconfig=" + filepath.Join(c.folder, "kubeconfig")}, arguments...)...)
-	cmd.Env = append(os.Environ(), "KUBECACHEDIR="+filepath.Join(c.folder, "kubectl-cache"))
+	cmd.Env = append(os.Environ(), "KUBERC=off", "KUBECACHEDIR="+filepath.Join(c.folder, "kubectl-cache"))
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	output, err := cmd.Output()
-	if err != nil {
-		if lines := strings.Split(strings.TrimSpace(stderr.String()), "\n"); lines[len(lines)-1] != "" {
-			err = errors.New(lines[len(lines)-1])
-		}
+	if said := kubectlError(stderr.String()); err != nil && said != "" {
+		err = errors.New(said)
 	}
 	return output, err
+}
+
+// logLine matches a line of klog, a warning, or nothing.
+var logLine = regexp.MustCompile(`^[IWEF]\d{4} |^Warning: |^\s*$`)
+
+// kubectlError returns the line in which kubectl says what is wrong. Logs and warnings come before it, advice comes behind it. If it
+// ends with a colon, a list follows, and this takes the first of that.
+func kubectlError(stderr string) (said string) {
+	if i := strings.LastIndex(stderr, "\nfor: "); i >= 0 { // before it is the patch that was refused
+		stderr = stderr[i+1:]
+	}
+	for line := range strings.Lines(stderr) {
+		if said == "" && logLine.MatchString(line) {
+			continue
+		}
+		said += line
+		if said = strings.TrimSpace(said); !strings.HasSuffix(said, ":") {
+			break
+		}
+		said += " "
+	}
+	return oneLine(said)
 }
 
 func (c *cluster) kubectlJSON(ctx context.Context, into any, arguments ...string) error {

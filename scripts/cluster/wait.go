@@ -155,7 +155,7 @@ func (l local) startAgain(s settings, name string, last *attempt) error {
 	case strings.Contains(log, "no space left on device"), strings.Contains(log, "disk quota exceeded"):
 		return messagef("%s has ended: the disk of %s is full: free some, then run make cluster.", name, l.cluster.folder)
 	case strings.Contains(log, "too many open files"), strings.Contains(log, "file descriptor limit"):
-		return messagef("%s has ended: it may not open enough files: run ulimit -n 4096, then make cluster.", name)
+		return messagef("%s has ended: the hard limit of open files is too low (ulimit -Hn): raise it, then run make cluster.", name)
 	case strings.Contains(log, "address already in use"):
 		return &portTakenError{name + ": " + words}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -58,11 +59,16 @@ func (w *workbook) grade(ctx context.Context, e exercise, report func(line strin
 		return o, err
 	}
 	o.before = r.Accepted != nil
-	if o.untouched, err = e.IsStarter(w.root); err != nil {
+	if o.untouched, err = w.isStarter(e); err != nil {
 		return o, err
 	}
 
-	folder, err := os.MkdirTemp(os.Getenv("GOTMPDIR"), "exercise-")
+	// Where this program is, programs may run. TMPDIR can forbid that.
+	here, err := os.Executable()
+	if err != nil {
+		return o, err
+	}
+	folder, err := os.MkdirTemp(filepath.Dir(here), "grader-")
 	if err != nil {
 		return o, err
 	}
@@ -77,9 +83,12 @@ func (w *workbook) grade(ctx context.Context, e exercise, report func(line strin
 	if ctx.Err() != nil {
 		return o, ctx.Err()
 	}
-	if failed != nil {
+	if exit := (*exec.ExitError)(nil); errors.As(failed, &exit) {
 		o.compiler = compilerLines(e, printed)
 		return o, nil
+	}
+	if failed != nil {
+		return o, fmt.Errorf("%s cannot be graded: %w", e.ID, failed)
 	}
 	o.verdict, err = w.runGrader(ctx, e, program)
 	o.took = time.Since(begin)
@@ -88,6 +97,9 @@ func (w *workbook) grade(ctx context.Context, e exercise, report func(line strin
 		return o, ctx.Err()
 	case err != nil:
 		return o, err
+	case o.verdict.Busy:
+		return o, busyError(fmt.Sprintf("%s could not be graded: %s. Nothing is recorded: make exercise %s, or r, grades it again.",
+			e.ID, o.verdict.Seen, e.ID))
 	case o.verdict.Broken:
 		return o, fmt.Errorf("%s cannot be graded: %s", e.ID, strings.TrimSpace(o.verdict.Seen))
 	}
@@ -99,13 +111,18 @@ func (w *workbook) grade(ctx context.Context, e exercise, report func(line strin
 	})
 }
 
+// busyError means that the machine has not given a grader its time: the answer is neither accepted nor rejected.
+type busyError string
+
+func (e busyError) Error() string { return string(e) }
+
 // compile makes the program that grades an answer. Apart from its run: compiling may take minutes, and has no limit.
 func (w *workbook) compile(ctx context.Context, e exercise, program string) (printed string, err error) {
 	race, env := []string(nil), environment()
 	if os.Getenv("RACE") != "" { // only where it is asked for: go compiles all of client-go once more for it
 		race, env = []string{"-race"}, append(env, "CGO_ENABLED=1") // the detector is C code
 		if err := w.hasCompiler(ctx); err != nil {
-			return "RACE is set, and there is no C compiler for the race detector: install one (make doctor says how), or unset RACE.", err
+			return "", fmt.Errorf("RACE is set, and its C compiler cannot be used: %w: install one (see make doctor), or unset RACE", err)
 		}
 	}
 	var said bytes.Buffer
@@ -154,9 +171,8 @@ func (w *workbook) runGrader(ctx context.Context, e exercise, program string) (*
 		printed.Next(max(0, printed.Len()-kept))
 	}}
 	cmd.Stdout, cmd.Stderr = lines, lines
-	_ = runGroup(cmd) // ProcessState has what it returns, if the program could be started
-	if cmd.ProcessState == nil {
-		return nil, fmt.Errorf("%s cannot be graded: its grader does not start: is exercise_test.go there?", e.ID)
+	if err := runGroup(cmd); cmd.ProcessState == nil { // it could not be started
+		return nil, fmt.Errorf("%s cannot be graded: %w", e.ID, err)
 	}
 
 	var verdict *manifest.Verdict
@@ -164,7 +180,12 @@ func (w *workbook) runGrader(ctx context.Context, e exercise, program string) (*
 	if err == nil && json.Unmarshal(data, &verdict) == nil && verdict != nil {
 		return verdict, nil
 	}
-	if seen := w.withoutVerdict(e, printed.String(), cmd.ProcessState.String(), began, ctx.Err() == nil); seen != "" {
+	inTime, cpu := ctx.Err() == nil, cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime()
+	if !inTime && cpu < w.toBegin/10 && !waitsInAnswer(e, printed.String()) {
+		return &manifest.Verdict{Broken: true, Busy: true, Seen: fmt.Sprintf("the machine was too busy: in %s its grader got %s",
+			w.toBegin, cpu.Round(100*time.Millisecond))}, nil
+	}
+	if seen := w.withoutVerdict(e, printed.String(), cmd.ProcessState.String(), began, inTime); seen != "" {
 		return &manifest.Verdict{Seen: seen}, nil
 	}
 	rest := strings.Split(strings.TrimSpace(printed.String()), "\n")
@@ -197,10 +218,17 @@ func (w *workbook) withoutVerdict(e exercise, printed, ended string, began, inTi
 		return panics + where + ", in " + outside
 	case panics != "" && where != "": // in a goroutine that began there
 		return panics + where
-	case !began && !strings.Contains(printed, "no tests to run"):
+	case !began && !strings.Contains(printed, "no tests to run") && strings.HasPrefix(ended, "exit status "):
 		return outside + " ends the program, with " + ended + w.exits(e)
 	}
 	return ""
+}
+
+// waitsInAnswer says whether a trace shows that the first goroutine, which runs init(), waits in a file of the answer.
+func waitsInAnswer(e exercise, trace string) bool {
+	_, after, _ := strings.Cut(trace, "goroutine 1 [")
+	first, _, _ := strings.Cut(after, "\n\n")
+	return !strings.HasPrefix(first, "run") && strings.Contains(first, filepath.ToSlash(e.Folder)+"/")
 }
 
 // exits returns the place of the first line that ends the program, in the answer's files.
@@ -216,6 +244,9 @@ func (w *workbook) exits(e exercise) string {
 }
 
 var sourceLine = regexp.MustCompile(`^(\S+\.go:\d+(?::\d+)?): (.*)`)
+
+// noise matches lines of go test that say nothing about the answer.
+var noise = regexp.MustCompile(`^(FAIL|# |go: downloading )`)
 
 // compilerLines returns the lines of go test that say what does not compile, with the names of files as the learner sees
 // them in the exercise's folder.
@@ -237,7 +268,7 @@ func compilerLines(e exercise, printed string) []string {
 			lines = append(lines, "    "+strings.TrimSpace(line))
 		default:
 			inMessage = false
-			if line != "" && !strings.HasPrefix(line, "FAIL") && !strings.HasPrefix(line, "# ") {
+			if line != "" && !noise.MatchString(line) {
 				other = append(other, line)
 			}
 		}
@@ -288,7 +319,7 @@ func (w *workbook) startCluster(ctx context.Context, report func(line string)) e
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return fmt.Errorf("the cluster does not start (%w): make doctor says what is missing", err)
+		return fmt.Errorf("the cluster does not start (%w): see above", err)
 	}
 	return nil
 }

@@ -18,8 +18,16 @@ m.init.0()
 `
 	for name, test := range map[string]struct{ script, want string }{
 		"a loop": {
-			"trap 'echo \"$TRACE\" >&2; exit 2' QUIT; while :; do sleep 0.05; done",
+			"trap 'echo \"$TRACE\" >&2; exit 2' QUIT; while :; do :; done",
 			"init() or a package variable does not end (exercise.go:9)",
+		},
+		"a wait": {
+			"trap 'echo \"${TRACE/running/select}\" >&2; exit 2' QUIT; sleep 9 >/dev/null 2>&1 & wait",
+			"init() or a package variable does not end (exercise.go:9)",
+		},
+		"a machine without time for it": {
+			"trap 'echo \"$TRACE\" >&2; exit 2' QUIT; sleep 9 >/dev/null 2>&1 & wait",
+			"the machine was too busy: in 2s its grader got 0s",
 		},
 		"a panic": {
 			"echo 'panic: boom'; echo \"$TRACE\"; exit 2",
@@ -38,7 +46,6 @@ m.init.0()
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			w := &workbook{root: t.TempDir(), toBegin: 2 * time.Second}
 			files := map[string]string{
 				filepath.Join(w.root, e.File()):  "package a\n\nfunc init() {\n\tos.Exit(0)\n}\n",
@@ -50,6 +57,7 @@ m.init.0()
 					t.Fatal(err)
 				}
 			}
+			t.Parallel() // When all are written: a child that is forked meanwhile would have one open ("text file busy").
 			verdict, err := w.runGrader(context.Background(), e, filepath.Join(w.root, "program"))
 			switch {
 			case test.want == "" && (err == nil || !strings.Contains(err.Error(), "1.1 cannot be graded")):
@@ -58,5 +66,18 @@ m.init.0()
 				t.Errorf("verdict %v, error %v, want %q", verdict, err, test.want)
 			}
 		})
+	}
+}
+
+// A folder for temporary files can forbid that programs run in it.
+func TestAGraderThatMayNotRun(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "grader")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w := &workbook{root: t.TempDir(), toBegin: time.Minute}
+	_, err := w.runGrader(t.Context(), exercise{ID: "1.1", Folder: "."}, program)
+	if want := "1.1 cannot be graded: fork/exec " + program + ": permission denied"; err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
 	}
 }

@@ -30,6 +30,7 @@ func main() {
 	stop()
 
 	var misuse usageError
+	var busy busyError
 	switch {
 	case err == nil:
 	case interrupted:
@@ -39,6 +40,9 @@ func main() {
 	case errors.As(err, &misuse):
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
+	case errors.As(err, &busy):
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(4)
 	default:
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(3)
@@ -163,11 +167,11 @@ func (w *workbook) solution(ctx context.Context, e exercise, force bool) error {
 
 // reset puts the starter back, and keeps the learner's files beside it. The exercise is not solved any more.
 func (w *workbook) reset(e exercise) error {
-	starter, err := os.ReadFile(filepath.Join(w.root, e.Starter()))
+	isStarter, err := w.isStarter(e)
 	if err != nil {
-		return errors.New(isMissing(e.Starter()))
+		return err
 	}
-	isStarter, err := e.IsStarter(w.root)
+	starter, err := os.ReadFile(filepath.Join(w.root, e.Starter()))
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -67,6 +68,8 @@ func (w *workbook) ask(ctx context.Context, p prediction, in *os.File) (*manifes
 			return nil, ctx.Err()
 		case chosen != nil:
 			return chosen, nil
+		case err != nil && !errors.Is(err, io.EOF):
+			return nil, err
 		case err != nil:
 			w.say("")
 			return nil, usageError(fmt.Sprintf("There is nobody to ask. Give the answer so: make exercise %s ANSWER=a", p.ID))
@@ -90,8 +93,8 @@ func (w *workbook) show(ctx context.Context, p prediction, out io.Writer) error 
 	fmt.Fprintln(out, bold.Styled("$ "+strings.ReplaceAll(strings.TrimSpace(p.Run), "\n", "\n  ")))
 	var printed bytes.Buffer
 	// An interrupt, at which the chapters' programs end as they should.
-	cmd := command(ctx, syscall.SIGINT, "bash", "-c", p.Run)
-	cmd.Dir, cmd.Env = w.root, environment()
+	cmd := command(ctx, syscall.SIGINT, "bash", "-p", "-c", p.Run) // without the functions that the reader has exported
+	cmd.Dir, cmd.Env = w.root, append(environment(), "KUBERC=off")
 	both := io.MultiWriter(out, &printed)
 	cmd.Stdout, cmd.Stderr = both, both
 	err := runGroup(cmd)

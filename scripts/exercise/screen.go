@@ -282,16 +282,16 @@ func (s *screen) View() tea.View {
 // lines are what the terminal shows: the task, its file, the body, and the keys.
 func (s *screen) lines() []string {
 	head := []string{bold.Styled(s.task.id + " " + s.task.title())}
-	keys := "h hint  n next  l list  s solution  r run  q quit"
+	keys := []string{"h hint", "n next", "l list", "s solution", "r run"}
 	if s.task.prediction != nil {
 		head = []string{bold.Styled("Chapter " + s.task.chapter)}
-		keys = "a b c ... answer  n next  l list  q quit"
+		keys = []string{"a b c ... answer", "n next", "l list"}
 	} else {
 		head = append(head, faint.Styled(s.task.exercise.File()))
 	}
 	var body []string
 	if s.list {
-		keys = "up and down choose  Enter takes it  l back  q quit"
+		keys = []string{"up and down choose", "Enter takes it", "l back"}
 		for i, t := range s.w.tasks {
 			line := fmt.Sprintf("  %s %-5s %s", s.w.mark(t), t.id, t.title())
 			if i == s.chosen {
@@ -306,23 +306,39 @@ func (s *screen) lines() []string {
 		}
 		body = strings.Split(ansi.Wrap(strings.ReplaceAll(text, "\t", "    "), s.width, ""), "\n")
 	}
-	room := max(s.height-len(head)-4, 1)
+	foot := s.keyLines(append([]string{"q quit", "down more"}, keys...))
+	room := max(s.height-len(head)-3-len(foot), 1)
 	if s.list {
 		s.scroll = min(s.scroll, s.chosen)
 		s.scroll = max(s.scroll, s.chosen-room+1)
 	}
 	s.scroll = min(s.scroll, max(len(body)-room, 0))
-	if len(body) > s.scroll+room {
-		keys += "  down more"
+	if len(body) <= s.scroll+room {
+		foot = s.keyLines(append([]string{"q quit"}, keys...))
 	}
 	body = body[s.scroll:min(s.scroll+room, len(body))]
 	for len(body) < room {
 		body = append(body, "")
 	}
 	lines := append(append(head, ""), body...)
-	lines = append(lines, "", s.busy, faint.Styled(keys))
+	lines = append(append(lines, "", s.busy), foot...)
+	lines = lines[max(len(lines)-s.height, 0):]
 	for i, line := range lines {
 		lines[i] = ansi.Truncate(line, s.width, "")
+	}
+	return lines
+}
+
+// keyLines are the keys in as many lines as they need, and the window has room for: how to quit is the first.
+func (s *screen) keyLines(keys []string) []string {
+	const inside = "\u00a0" // a space at which no line ends
+	for i, key := range keys {
+		keys[i] = strings.ReplaceAll(key, " ", inside)
+	}
+	lines := strings.Split(strings.ReplaceAll(ansi.Wordwrap(strings.Join(keys, "  "), s.width, ""), inside, " "), "\n")
+	lines = lines[:min(len(lines), max(s.height/4, 1))]
+	for i, line := range lines {
+		lines[i] = faint.Styled(strings.TrimSpace(line))
 	}
 	return lines
 }

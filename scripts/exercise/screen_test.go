@@ -31,3 +31,18 @@ func TestTheTextFillsTheWindow(t *testing.T) {
 		t.Errorf("the screen has\n%s", strings.Join(lines, "\n"))
 	}
 }
+
+// In a narrow window, the keys do not fit in a line, and the text is longer than the window.
+func TestANarrowWindowSaysHowToQuitAndThatThereIsMore(t *testing.T) {
+	e := exercise{ID: "1.1", Folder: "01-list/exercises/01-a", Title: "A", Hints: []string{"Look."}}
+	for _, size := range []tea.WindowSizeMsg{{Width: 40, Height: 15}, {Width: 20, Height: 8}, {Width: 40, Height: 3}} {
+		s := &screen{w: &workbook{root: t.TempDir()}, task: task{id: e.ID, exercise: &e}, hints: 1}
+		s.body = unwrapped(strings.Repeat("word\n", 40))
+		s.Update(size)
+		lines := s.lines()
+		text := strings.Join(lines, "\n")
+		if len(lines) > size.Height || !strings.Contains(text, "q quit") || size.Height > 3 && !strings.Contains(text, "down more") {
+			t.Errorf("the screen of %d columns has %d lines:\n%s", size.Width, len(lines), text)
+		}
+	}
+}

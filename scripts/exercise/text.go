@@ -172,7 +172,7 @@ func (w *workbook) solutionText(e exercise) (string, error) {
 	data, err := os.ReadFile(filepath.Join(w.root, e.Solution()))
 	switch {
 	case os.IsNotExist(err):
-		return "", errors.New(isMissing(e.Solution()))
+		return "", errors.New(w.isMissing(e.Solution()))
 	case err != nil:
 		return "", err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -30,6 +31,7 @@ type workbook struct {
 	width    int // columns
 	// toBegin is the time in which a grader must begin, on a busy machine, too. From then on it limits the answer itself.
 	toBegin time.Duration
+	busy    map[string]bool // exercises that the machine was too busy to grade: only the reader asks once more
 }
 
 // task is an exercise or a prediction: the other one is nil.
@@ -62,7 +64,7 @@ func open(root string, out io.Writer) (*workbook, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &workbook{root: root, module: module, chapters: chapters, out: out, width: 80, toBegin: 30 * time.Second}
+	w := &workbook{root: root, module: module, chapters: chapters, out: out, width: 80, toBegin: 30 * time.Second, busy: map[string]bool{}}
 	if columns, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil && columns > 0 {
 		w.width = min(columns, 100)
 	}
@@ -146,9 +148,16 @@ func (w *workbook) solved(ctx context.Context, e exercise) (bool, error) {
 	if err != nil || known {
 		return solved, err
 	}
+	if w.busy[e.ID] {
+		return false, nil
+	}
 	w.report(e.ID + " has changed: grading it.")
 	o, err := w.grade(ctx, e, w.report)
+	var busy busyError
 	switch {
+	case errors.As(err, &busy):
+		w.report(busy.Error())
+		w.busy[e.ID] = true
 	case err != nil:
 		return false, err
 	case o.passed():
@@ -178,7 +187,7 @@ func (w *workbook) remembered(e exercise) (solved, known bool, err error) {
 			return r.Verdict.Passed, true, nil
 		}
 	}
-	isStarter, err := e.IsStarter(w.root)
+	isStarter, err := w.isStarter(e)
 	return false, isStarter, err
 }
 

@@ -29,7 +29,7 @@ var limits = map[string]int{
 	"03-lister":      300,
 	"04-workqueue":   400,
 	"05-controller":  500,
-	"06-crd-codegen": 700,
+	"06-crd-codegen": 750,
 }
 
 // maxColumns is the longest line, in which a tab counts as 4 columns.
@@ -80,7 +80,8 @@ func main() {
 			complain("%s: %s turns a feature of client-go off or on for the whole process: it must not be parallel", name, test)
 		}
 		if !strings.HasSuffix(name, "_test.go") && !known[string(source)] {
-			lengths[path.Dir(name)] += codeLines(files, file, source)
+			chapter := strings.TrimSuffix(path.Dir(name), "/children") // which chapter 6 shares with its twin
+			lengths[chapter] += codeLines(files, file, source)
 			known[string(source)] = true
 		}
 		return nil

@@ -152,7 +152,7 @@ func (s *shell) script(file string, line int, source string) {
 			}
 		case *syntax.DeclClause:
 			for _, a := range n.Args {
-				if flags := text(a); strings.HasPrefix(flags, "-") && strings.ContainsAny(flags, "Agnlu") {
+				if flags := text(a); n.Variant.Value != "export" && strings.HasPrefix(flags, "-") && strings.ContainsAny(flags, "Agnlu") {
 					wrong(n, newer)
 				}
 			}

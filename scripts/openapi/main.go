@@ -1,4 +1,7 @@
-// Command openapi prints the OpenAPI schema of the API's Go types, for scripts/update-codegen.sh.
+//go:build ignore
+
+// Command openapi prints the OpenAPI schema of the API's Go types, for scripts/update-codegen.sh. What
+// it imports is only there while that script runs.
 //
 // applyconfiguration-gen takes the schema to know which lists are maps and which fields have an owner of their own. Without it there are
 // no Extract functions, and the generated fake clientset fails at each write.

@@ -1,8 +1,7 @@
 // Package failure says what becomes of an error with which a sync has ended: whether the status reports it, and under which
 // reason.
 //
-// [Blocked] is an error that a user has to end. [Unowned] is one after which a child's owner reference may not be as it should
-// be. [Join] makes one error of the errors of several children.
+// [Blocked] is an error that a user has to end. [Join] makes one error of the errors of several children.
 package failure
 
 import (
@@ -31,30 +30,14 @@ type Blocked struct {
 
 func (e Blocked) Error() string { return e.Message }
 
-// Unowned is an error after which a child's owner reference is not as the spec wants it, or not known.
-type Unowned struct{ Err error }
-
-func (e Unowned) Error() string { return e.Err.Error() }
-
-// Unwrap returns the cause.
-func (e Unowned) Unwrap() error { return e.Err }
-
-// IsUnowned reports whether a sync with this error may have left an owner reference as it should not be.
-func IsUnowned(err error) bool {
-	return errors.Is(err, consistency.ErrStale) || errors.As(err, new(Unowned))
-}
-
 // Join returns the errors of several children as one, or nil. The first one decides what becomes of the key, and is the one that a
-// short message has room for: a race, after which the next sync sees more; else an Unowned.
+// short message has room for. A race comes first: after it, the next sync sees more.
 func Join(errs ...error) error {
 	rank := func(err error) int {
-		switch {
-		case consistency.IsConflictOrStale(err):
+		if consistency.IsConflictOrStale(err) {
 			return 0
-		case IsUnowned(err):
-			return 1
 		}
-		return 2
+		return 1
 	}
 	errs = slices.Clone(errs)
 	slices.SortStableFunc(errs, func(a, b error) int { return rank(a) - rank(b) })

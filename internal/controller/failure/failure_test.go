@@ -2,7 +2,6 @@ package failure
 
 import (
 	"errors"
-	"fmt"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,7 +16,6 @@ var (
 	invalid   = apierrors.NewInvalid(schema.GroupKind{Kind: "Secret"}, "a", nil)
 	taken     = Blocked{Reason: "NameConflict", Message: "taken"}
 	waiting   = Blocked{Reason: "WaitingForDeletion", Message: "waiting", Ends: true}
-	unowned   = Unowned{Err: fmt.Errorf("not released: %w", invalid)}
 	errBroken = errors.New("connection reset")
 )
 
@@ -28,31 +26,22 @@ func TestJoinOrdersByWhatIsWorse(t *testing.T) {
 	for name, test := range map[string]struct {
 		errs     []error
 		first    error
-		unowned  bool
 		race     bool
 		reported bool
 		reason   string
 	}{
-		"one":                      {[]error{invalid}, invalid, false, false, true, "Invalid"},
-		"two, in order":            {[]error{nil, invalid, taken}, invalid, false, false, true, "NameConflict"},
-		"a race, last":             {[]error{invalid, conflict}, conflict, false, true, false, "Conflict"},
-		"an old store, last":       {[]error{taken, consistency.ErrStale}, consistency.ErrStale, true, true, false, "NameConflict"},
-		"an owner reference, last": {[]error{errBroken, unowned}, unowned, true, false, true, "Invalid"},
-		"a race about a reference": {[]error{unowned, Unowned{Err: conflict}}, Unowned{Err: conflict}, true, true, false, "Conflict"},
-		"a watch that hangs": {
-			[]error{consistency.ErrWatchStalled}, consistency.ErrWatchStalled, true, true, true, ReasonWatchDelayed,
-		},
-		"what may end by itself":     {[]error{errBroken}, errBroken, false, false, false, ReasonSyncFailed},
-		"what usually ends soon":     {[]error{waiting}, waiting, false, false, false, "WaitingForDeletion"},
-		"a reference, and a network": {[]error{Unowned{Err: errBroken}}, Unowned{Err: errBroken}, true, false, false, ReasonSyncFailed},
+		"one":                    {[]error{invalid}, invalid, false, true, "Invalid"},
+		"two, in order":          {[]error{nil, invalid, taken}, invalid, false, true, "NameConflict"},
+		"a race, last":           {[]error{invalid, conflict}, conflict, true, false, "Conflict"},
+		"an old store, last":     {[]error{taken, consistency.ErrStale}, consistency.ErrStale, true, false, "NameConflict"},
+		"a watch that hangs":     {[]error{consistency.ErrWatchStalled}, consistency.ErrWatchStalled, true, true, ReasonWatchDelayed},
+		"what may end by itself": {[]error{errBroken}, errBroken, false, false, ReasonSyncFailed},
+		"what usually ends soon": {[]error{waiting}, waiting, false, false, "WaitingForDeletion"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := Join(test.errs...)
 			if first := err.(interface{ Unwrap() []error }).Unwrap()[0]; first != test.first {
 				t.Errorf("first %v, want %v", first, test.first)
-			}
-			if got := IsUnowned(err); got != test.unowned {
-				t.Errorf("unowned %v, want %v", got, test.unowned)
 			}
 			if got := consistency.IsConflictOrStale(err); got != test.race {
 				t.Errorf("race %v, want %v", got, test.race)

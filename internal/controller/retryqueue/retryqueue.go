@@ -55,9 +55,6 @@ func (q *Queue) AddStale(key cache.ObjectName) time.Duration {
 	return delay
 }
 
-// NumStale returns how many times in a row AddStale was called for a key.
-func (q *Queue) NumStale(key cache.ObjectName) int { return q.stale.NumRequeues(key) }
-
 // Forget lets the delays of a key begin again.
 func (q *Queue) Forget(key cache.ObjectName) {
 	q.stale.Forget(key)

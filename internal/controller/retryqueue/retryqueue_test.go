@@ -124,17 +124,16 @@ func TestAddStale(t *testing.T) {
 		if first := q.AddStale(b); first != 50*time.Millisecond || q.AddStale(a) != 10*time.Second || total < 15*time.Minute {
 			t.Errorf("the first delay is %s, the 100 first ones are %s", first, total)
 		}
-		if q.NumRequeues(a) != 0 || q.NumStale(a) != 101 {
-			t.Errorf("%d failures and %d stale reads, want 0 and 101", q.NumRequeues(a), q.NumStale(a))
+		if q.NumRequeues(a) != 0 {
+			t.Errorf("%d failures, want 0", q.NumRequeues(a))
 		}
 		q.AddRateLimited(a)
-		if q.NumRequeues(a) != 1 || q.NumStale(a) != 0 {
-			t.Errorf("after a failure: %d failures and %d stale reads, want 1 and 0", q.NumRequeues(a), q.NumStale(a))
+		if delay := q.AddStale(a); q.NumRequeues(a) != 1 || delay != 50*time.Millisecond {
+			t.Errorf("after a failure: %d failures, and a delay of %s, want 1 and 50ms", q.NumRequeues(a), delay)
 		}
-		q.AddStale(a)
 		q.Forget(a)
-		if q.NumRequeues(a) != 0 || q.NumStale(a) != 0 {
-			t.Errorf("after Forget: %d failures and %d stale reads, want 0 and 0", q.NumRequeues(a), q.NumStale(a))
+		if delay := q.AddStale(a); q.NumRequeues(a) != 0 || delay != 50*time.Millisecond {
+			t.Errorf("after Forget: %d failures, and a delay of %s, want 0 and 50ms", q.NumRequeues(a), delay)
 		}
 	})
 }

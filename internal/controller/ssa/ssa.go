@@ -56,16 +56,21 @@ type Client[O Object, A Configuration[A]] interface {
 // Owned returns the fields of existing that the manager has applied, without the owner references. It reads them with an
 // Extract function of client-go. The first call in a process takes longest: Extract parses the schema of all of Kubernetes' types.
 //
-// It returns nil if they cannot be read. The server accepts an element twice in a list, such as a variable of that name in env,
-// and Extract does not.
-func Owned[O Object, A Configuration[A]](existing O, extract func(O, string) (A, error), fieldManager string) A {
+// Extract reads no object in which a list has an element twice, such as a variable of that name in env. The server accepts one, and
+// the element is then owned by who has added it, and no longer by the manager. Owned reads a copy that has such elements once.
+func Owned[O Object, A Configuration[A]](existing O, extract func(O, string) (A, error), fieldManager string) (A, error) {
 	owned, err := extract(existing, fieldManager)
 	if err != nil {
+		once := existing.DeepCopyObject().(O)
+		removeDuplicates(reflect.ValueOf(once))
+		owned, err = extract(once, fieldManager)
+	}
+	if err != nil {
 		var none A
-		return none
+		return none, fmt.Errorf("reading the managed fields: %w", err)
 	}
 	reflect.ValueOf(owned).Elem().FieldByName("OwnerReferences").SetZero()
-	return owned
+	return owned, nil
 }
 
 // WithOwners adds owner references to an apply configuration, and returns it.
@@ -78,16 +83,6 @@ func WithOwners[A Configuration[A]](desired A, owners []metav1.OwnerReference) A
 		desired.WithOwnerReferences(reference)
 	}
 	return desired
-}
-
-// OwnersOf returns the owner references of existing that refer to this UID.
-func OwnersOf(existing metav1.Object, uid types.UID) (owners []metav1.OwnerReference) {
-	for _, owner := range existing.GetOwnerReferences() {
-		if owner.UID == uid {
-			owners = append(owners, owner)
-		}
-	}
-	return owners
 }
 
 // SetOwners replaces the owner references of existing that refer to this UID, changes nothing else, and returns the new object.
@@ -137,8 +132,8 @@ func Apply[O Object, A Configuration[A]](
 	if !canReplace {
 		return apply(existing)
 	}
-	var unreadable A
-	if owned != unreadable && !lacksElement(owned, desired) {
+	// Where nothing of the spec is owned, the object is new to the manager.
+	if specOf(owned) == nil || !lacksElement(existing, owned, desired) {
 		applied, err := apply(existing)
 		if !apierrors.IsInvalid(err) {
 			return applied, err
@@ -149,33 +144,6 @@ func Apply[O Object, A Configuration[A]](
 		return existing, err
 	}
 	return apply(existing)
-}
-
-// lacksElement reports whether a list of objects in desired's spec has fewer elements in owned. Where nothing of the spec is
-// owned, the object is new to the manager, and an apply comes first.
-func lacksElement(owned, desired any) bool {
-	spec := specOf(owned)
-	return spec != nil && lacks(spec, specOf(desired))
-}
-
-func lacks(owned, desired any) bool {
-	switch desired := desired.(type) {
-	case map[string]any:
-		owned, _ := owned.(map[string]any) // none: the elements below it are missing
-		for key, value := range desired {
-			if lacks(owned[key], value) {
-				return true
-			}
-		}
-	case []any:
-		owned, _ := owned.([]any)
-		for i, value := range desired {
-			if _, object := value.(map[string]any); object && (i >= len(owned) || lacks(owned[i], value)) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // replace updates existing so that its spec has the fields of desired and no others, and returns the new object.
@@ -205,10 +173,25 @@ func replace[O Object, A Configuration[A]](
 	return replaced, nil
 }
 
+// lacksElement reports whether somebody has removed an element of a list in the spec, or changed its key. Where desired has another
+// key than before, the manager still owns the element with the old one, and an apply removes that.
+func lacksElement[O Object](existing O, owned, desired any) bool {
+	ours, err := withSpec(existing, owned)
+	if err != nil {
+		return true // replace returns the error
+	}
+	wanted, err := withSpec(existing, desired)
+	return err != nil || lacks(specIn(existing), specIn(ours), specIn(wanted))
+}
+
+func specIn[O Object](object O) reflect.Value {
+	return reflect.ValueOf(object).Elem().FieldByName("Spec")
+}
+
 // withSpec returns a copy of existing with the spec of desired.
 func withSpec[O Object](existing O, desired any) (O, error) {
 	replaced := existing.DeepCopyObject().(O)
-	spec := reflect.ValueOf(replaced).Elem().FieldByName("Spec")
+	spec := specIn(replaced)
 	spec.SetZero()
 	return replaced, convert(specOf(desired), spec.Addr().Interface())
 }

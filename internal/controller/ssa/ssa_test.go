@@ -28,32 +28,103 @@ func deployment(containers ...*corev1ac.ContainerApplyConfiguration) *appsv1ac.D
 			WithSpec(corev1ac.PodSpec().WithAutomountServiceAccountToken(false).WithContainers(containers...))))
 }
 
-func TestOwnedFieldsLackAnElementOfAList(t *testing.T) {
-	mysql := corev1ac.Container().WithName("mysql").WithImage("mysql:8.4.6")
-	other := corev1ac.Container().WithName("mysql").WithImage("other")
-	withPort := corev1ac.Container().WithName("mysql").WithPorts(corev1ac.ContainerPort().WithContainerPort(3306))
+// typed returns the object that a server without defaults would make of an apply configuration.
+func typed(t *testing.T, configuration any) *appsv1.Deployment {
+	t.Helper()
+	var object appsv1.Deployment
+	if err := convert(configuration, &object); err != nil {
+		t.Fatal(err)
+	}
+	return &object
+}
+
+func TestASpecLacksAnElementOfAList(t *testing.T) {
+	port := func(number int32) *corev1ac.ContainerPortApplyConfiguration {
+		return corev1ac.ContainerPort().WithContainerPort(number)
+	}
+	mysql := func(ports ...*corev1ac.ContainerPortApplyConfiguration) *corev1ac.ContainerApplyConfiguration {
+		return corev1ac.Container().WithName("mysql").WithImage("mysql:8.4.6").WithPorts(ports...)
+	}
+	none, plain := deployment(), deployment(mysql())
 	for name, test := range map[string]struct {
-		owned, desired any
-		want           bool
+		existing, owned, desired *appsv1ac.DeploymentApplyConfiguration
+		want                     bool
 	}{
-		"the same":                 {deployment(mysql), deployment(mysql), false},
-		"another value of a field": {deployment(other), deployment(mysql), false},
-		"a field less":             {deployment(corev1ac.Container().WithName("mysql")), deployment(mysql), false},
-		"an element more":          {deployment(mysql, withPort), deployment(mysql), false},
-		"no container":             {deployment(), deployment(mysql), true},
-		"no port":                  {deployment(mysql), deployment(withPort), true},
-		"no pod spec, because its only container was renamed": {
-			appsv1ac.Deployment("example", "").WithSpec(appsv1ac.DeploymentSpec().WithReplicas(0)), deployment(mysql), true,
-		},
-		"no spec, because it has none":    {corev1ac.Secret("example", ""), corev1ac.Secret("example", ""), false},
-		"no spec: nothing is owned of it": {appsv1ac.Deployment("example", ""), deployment(mysql), false},
+		"the same":                 {plain, plain, plain, false},
+		"another value of a field": {deployment(mysql().WithImage("other")), plain, plain, false},
+		"an element more":          {deployment(mysql(port(1))), plain, plain, false},
+		"others' elements before":  {deployment(mysql().WithName("a"), mysql(port(1), port(2))), none, deployment(mysql(port(2))), false},
+		"no container":             {none, none, plain, true},
+		"a renamed container":      {deployment(mysql().WithName("renamed")), none, plain, true},
+		"no port":                  {plain, plain, deployment(mysql(port(1))), true},
+		"another port":             {deployment(mysql(port(2))), plain, deployment(mysql(port(1))), true},
+		"another port is desired":  {deployment(mysql(port(2))), deployment(mysql(port(2))), deployment(mysql(port(1))), false},
+		"a port's protocol":        {deployment(mysql(port(1).WithProtocol("UDP"))), plain, deployment(mysql(port(1))), true},
+		"the default protocol":     {deployment(mysql(port(1).WithProtocol("TCP"))), plain, deployment(mysql(port(1))), false},
+		"no spec":                  {appsv1ac.Deployment("example", ""), appsv1ac.Deployment("example", ""), plain, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := lacksElement(test.owned, test.desired); got != test.want {
+			if got := lacksElement(typed(t, test.existing), test.owned, test.desired); got != test.want {
 				t.Errorf("got %v, want %v", got, test.want)
 			}
 		})
 	}
+}
+
+// TestOwnedReadsWhatIsThereTwice has others add elements with the keys of elements that are there, one of ours among them.
+func TestOwnedReadsWhatIsThereTwice(t *testing.T) {
+	config := testcluster.Config(t)
+	deployments := kubernetes.NewForConfigOrDie(config).AppsV1().Deployments(testcluster.Namespace(t, config))
+	variable := func(name string) *corev1ac.EnvVarApplyConfiguration {
+		return corev1ac.EnvVar().WithName(name).WithValue("ours")
+	}
+	port := corev1ac.ContainerPort().WithContainerPort(3306).WithProtocol("TCP")
+	desired := deployment(corev1ac.Container().WithName("mysql").WithImage("mysql:8.4.6").
+		WithPorts(port).
+		WithEnv(variable("A"), variable("B")))
+	options := metav1.ApplyOptions{FieldManager: "ours", Force: true}
+	testkit.Must(deployments.Apply(t.Context(), desired, options))(t)
+	// patched adds to what is there, and returns it as Extract cannot read it.
+	patched := func(patch string) *appsv1.Deployment {
+		t.Helper()
+		changed := testkit.Must(deployments.Patch(t.Context(), "example", types.JSONPatchType, []byte(patch), metav1.PatchOptions{}))(t)
+		if _, err := appsv1ac.ExtractDeployment(changed, "ours"); err == nil {
+			t.Fatal("Extract reads an element twice: Owned needs no copy any more")
+		}
+		return changed
+	}
+	const container = "/spec/template/spec/containers/0"
+	changed := patched(`[{"op": "add", "path": "/metadata/finalizers", "value": ["example.com/twice", "example.com/twice"]},
+		{"op": "add", "path": "` + container + `/env/0", "value": {"name": "C", "value": "1"}},
+		{"op": "add", "path": "` + container + `/env/0", "value": {"name": "C", "value": "2"}},
+		{"op": "add", "path": "` + container + `/ports/0", "value": {"containerPort": 3306, "protocol": "UDP"}},
+		{"op": "add", "path": "/spec/template/spec/initContainers", "value": [{"name": "x", "image": "x", "restartPolicy": "Never",
+			"restartPolicyRules": [{"action": "Restart", "exitCodes": {"operator": "In", "values": [42, 42]}}]}]}]`)
+	before := changed.DeepCopy()
+	owned := testkit.Must(Owned(changed, appsv1ac.ExtractDeployment, "ours"))(t)
+	if diff := cmp.Diff(specOf(desired), specOf(owned)) + cmp.Diff(before, changed); diff != "" {
+		t.Errorf("the manager's fields (-desired +owned), and the object (-before +after):\n%s", diff)
+	}
+	changed = patched(`[{"op": "add", "path": "` + container + `/env/-", "value": {"name": "B", "value": "others"}}]`)
+	owned = testkit.Must(Owned(changed, appsv1ac.ExtractDeployment, "ours"))(t)
+	if diff := cmp.Diff(desired.Spec.Template.Spec.Containers[0].Env[:1], owned.Spec.Template.Spec.Containers[0].Env); diff != "" {
+		t.Errorf("the manager's variables (-expected +owned):\n%s", diff)
+	}
+	var mended *appsv1.Deployment
+	var err error
+	testkit.Await(t, "a write without a conflict", func() bool { // the Deployment controller writes, too
+		changed, err = deployments.Get(t.Context(), "example", metav1.GetOptions{})
+		if err == nil {
+			mended, err = Apply(t.Context(), deployments, changed, owned, desired, ReplaceSpec, options)
+		}
+		return err == nil
+	}, &err)
+	want := before.Spec.Template.Spec.Containers[0] // with what is others'
+	if diff := cmp.Diff(want, mended.Spec.Template.Spec.Containers[0]); diff != "" {
+		t.Errorf("the container (-before +mended):\n%s", diff)
+	}
+	testkit.Must(deployments.Patch(t.Context(), "example", types.MergePatchType, []byte(`{"metadata": {"finalizers": null}}`),
+		metav1.PatchOptions{}))(t)
 }
 
 func TestApplyUndoesByAReplacement(t *testing.T) {
@@ -78,8 +149,8 @@ func TestApplyUndoesByAReplacement(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !lacksElement(owned, desired) {
-		t.Errorf("no element is missing: %+v", owned.Spec)
+	if !lacksElement(changed, owned, desired) {
+		t.Errorf("no element is missing: %+v", changed.Spec)
 	}
 	var replaced *appsv1.Deployment
 	testkit.Await(t, "a write without a conflict", func() bool { // the Deployment controller writes, too
@@ -140,7 +211,7 @@ func TestSetOwnersChangesNothingElse(t *testing.T) {
 		if diff := cmp.Diff(before.Spec, last.Spec); diff != "" {
 			t.Errorf("the spec (-before +after):\n%s", diff)
 		}
-		owned := Owned(last, appsv1ac.ExtractDeployment, "ours")
+		owned := testkit.Must(Owned(last, appsv1ac.ExtractDeployment, "ours"))(t)
 		if diff := cmp.Diff(specOf(desired), specOf(owned)); diff != "" || len(owned.OwnerReferences) > 0 {
 			t.Errorf("owner references %v, and the spec (-desired +owned):\n%s", owned.OwnerReferences, diff)
 		}

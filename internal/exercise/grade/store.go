@@ -10,18 +10,30 @@ import (
 )
 
 // Unchanged remembers objects as they are: those of a store, or those that an answer is given. It returns a function that
-// rejects the answer if one of them has changed since:
+// rejects the answer if one of them has changed since, or if an append has written behind the end of a slice of theirs:
 //
 //	unchanged := t.Unchanged(indexer.List()...)
 //	answer(...)
 //	unchanged()
 func (t *T) Unchanged(objects ...any) (check func()) {
 	var copies []runtime.Object
+	var behind [][2]reflect.Value // the room of the slices, and what was in it
 	for _, object := range objects {
 		copies = append(copies, object.(runtime.Object).DeepCopyObject())
+		eachSlice(reflect.ValueOf(object), func(slice reflect.Value) {
+			room := slice.Slice(slice.Len(), slice.Cap())
+			behind = append(behind, [2]reflect.Value{room, reflect.AppendSlice(reflect.Zero(room.Type()), room)})
+		})
 	}
 	return func() {
 		t.Helper()
+		for _, room := range behind {
+			if room[0].Len() > 0 && !reflect.DeepEqual(room[0].Interface(), room[1].Interface()) {
+				t.Reject("objects of a store stay as they are, and the arrays of their slices",
+					fmt.Sprintf("an append has written into the array of a %s", room[0].Type()),
+					"append(a, b...) writes behind the end of a, if there is room: slices.Concat makes a new slice")
+			}
+		}
 		for i, object := range objects {
 			if !reflect.DeepEqual(object, copies[i]) {
 				t.Reject("objects of a store stay as they are", "an object in the store was changed: "+nameOf(copies[i]),
@@ -31,8 +43,42 @@ func (t *T) Unchanged(objects ...any) (check func()) {
 	}
 }
 
-// Filled fills all empty fields of an object, so that no change of one of them is unseen. Two stay as they are: the kind, which
-// the objects of a store have not, and the deletionTimestamp.
+// Room gives each slice of an object room behind its end, as one can have that was decoded or appended to. [T.Unchanged] sees what
+// is written there.
+func Room[T metav1.Object](object T) T {
+	eachSlice(reflect.ValueOf(object), func(slice reflect.Value) {
+		if slice.CanSet() && !slice.IsNil() {
+			larger := reflect.MakeSlice(slice.Type(), slice.Len(), slice.Len()+8)
+			reflect.Copy(larger, slice)
+			slice.Set(larger)
+		}
+	})
+	return object
+}
+
+// eachSlice calls f for each slice of a value, the outer ones first.
+func eachSlice(v reflect.Value, f func(reflect.Value)) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			eachSlice(v.Elem(), f)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				eachSlice(v.Field(i), f)
+			}
+		}
+	case reflect.Slice:
+		f(v)
+		for i := range v.Len() {
+			eachSlice(v.Index(i), f)
+		}
+	}
+}
+
+// Filled fills all empty fields of an object, so that no change of one of them is unseen, and gives its slices [Room]. Two fields
+// stay as they are: the kind, which the objects of a store have not, and the deletionTimestamp.
 func Filled[T metav1.Object](object T) T {
 	deleted := object.GetDeletionTimestamp()
 	v := reflect.ValueOf(object).Elem()
@@ -42,7 +88,7 @@ func Filled[T metav1.Object](object T) T {
 		}
 	}
 	object.SetDeletionTimestamp(deleted)
-	return object
+	return Room(object)
 }
 
 // fill fills a value that is empty. A slice and a map get one entry.

@@ -7,8 +7,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"os/signal"
-	"runtime"
 	"runtime/metrics"
 	"sync"
 	"syscall"
@@ -34,16 +32,19 @@ type T struct {
 
 // grading is what the process of one answer has found out.
 type grading struct {
-	ctx context.Context
+	ctx   context.Context
+	clock *clock
 
 	mu       sync.Mutex
 	result   *os.File // JSON, one a line: what is waited for, and the verdict at the end
+	doing    string   // what is waited for
 	verdict  *manifest.Verdict
 	cleanups []func()
 }
 
 // message is a line of result.
 type message struct {
+	Begun   time.Duration     `json:",omitempty"` // the CPU time that the process had used when the grading began
 	Doing   string            `json:",omitempty"`
 	Verdict *manifest.Verdict `json:",omitempty"`
 }
@@ -176,6 +177,12 @@ func (g *grading) judge(verdict manifest.Verdict) {
 	}
 }
 
+func (g *grading) isDoing() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.doing
+}
+
 func (g *grading) judged() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -185,6 +192,9 @@ func (g *grading) judged() bool {
 func (g *grading) send(m message) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if m.Doing != "" {
+		g.doing = m.Doing
+	}
 	_ = json.NewEncoder(g.result).Encode(m) // the other side has gone: then nobody waits for it
 }
 
@@ -195,21 +205,12 @@ func (e Exercise[F]) child(t *testing.T, answer F, timeout time.Duration) {
 		_, _ = io.Copy(io.Discard, os.NewFile(4, "alive"))
 		_ = syscall.Kill(0, syscall.SIGKILL)
 	}()
-	// Without this the runtime prints where each goroutine is, but not one that runs and that it could not stop in a few
-	// milliseconds, on a busy machine.
-	quit := make(chan os.Signal, 1)
-	signal.Notify(quit, syscall.SIGQUIT)
-	go func() {
-		<-quit
-		trace := make([]byte, kept)
-		fmt.Fprintf(os.Stderr, "SIGQUIT: quit\n%s", trace[:runtime.Stack(trace, true)])
-		os.Exit(2)
-	}()
 	// client-go logs at most one error in a millisecond. In a bubble, whose clock begins in 2000, that is a sleep of years.
 	utilruntime.ErrorHandlers = utilruntime.ErrorHandlers[:1]
-	ctx, cancel := context.WithTimeout(t.Context(), timeout)
-	g := &grading{ctx: ctx, result: os.NewFile(3, "result")}
-	go g.limitMemory()
+	ctx, cancel := context.WithCancel(t.Context())
+	g := &grading{ctx: ctx, clock: newClock(e.Cluster), result: os.NewFile(3, "result"), doing: "an answer"}
+	g.send(message{Begun: g.clock.cpu})
+	go g.limit(timeout, cancel)
 	seed := rand.Uint64()
 	others := goleak.IgnoreCurrent() // of the testing package
 	t.Run("grade", func(t *testing.T) {
@@ -224,7 +225,11 @@ func (e Exercise[F]) child(t *testing.T, answer F, timeout time.Duration) {
 		g.send(message{Doing: "all goroutines end"})
 		// client-go keeps an idle connection to the API server for the next client: that is not the answer's.
 		idle := goleak.IgnoreAnyFunction("golang.org/x/net/http2.(*ClientConn).readLoop")
-		if err := goleak.Find(others, idle); err != nil {
+		err := goleak.Find(others, idle)
+		for end := g.clock.time() + 2*time.Second; err != nil && g.clock.time() < end; { // it may be about to end, and get no CPU
+			err = goleak.Find(others, idle)
+		}
+		if err != nil {
 			g.judge(leak(err.Error()))
 		}
 	}
@@ -235,20 +240,30 @@ func (e Exercise[F]) child(t *testing.T, answer F, timeout time.Duration) {
 // mostMemory is what an answer may use. A right one needs a hundredth of it.
 const mostMemory = 2 << 30
 
-// limitMemory ends the grading when the process has too much memory. It would slow down the whole machine, and the kernel could
+// limit ends the context of an answer that has had its time, and then the grading, if that does not end by itself. It also ends one
+// that the machine gives no time, and one that takes too much memory: it would slow down the whole machine, and the kernel could
 // end another program.
-func (g *grading) limitMemory() {
-	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+func (g *grading) limit(timeout time.Duration, endContext func()) {
+	memory := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	for {
-		time.Sleep(100 * time.Millisecond)
-		metrics.Read(samples)
-		if samples[0].Value.Uint64()-samples[1].Value.Uint64() < mostMemory {
+		time.Sleep(tick)
+		metrics.Read(memory)
+		given, passed := g.clock.look(), time.Since(g.clock.begin)
+		switch {
+		case memory[0].Value.Uint64()-memory[1].Value.Uint64() >= mostMemory:
+			g.judge(manifest.Verdict{Expected: "an answer that needs little memory",
+				Seen: "it uses more than 2 GiB of memory" + place(AllStacks()),
+				Look: "a loop that nothing ends, or a slice or a map that only grows"})
+		case given >= timeout+min(timeout/3, 3*time.Second):
+			g.judge(overtime(g.isDoing(), timeout, AllStacks()))
+		case given >= timeout:
+			endContext()
+			continue
+		case passed >= patience*timeout:
+			g.judge(tooBusy(passed, given, g.clock.outside))
+		default:
 			continue
 		}
-		trace := make([]byte, kept)
-		g.judge(manifest.Verdict{Expected: "an answer that needs little memory",
-			Seen: "it uses more than 2 GiB of memory" + place(string(trace[:runtime.Stack(trace, true)])),
-			Look: "a loop that nothing ends, or a slice or a map that only grows"})
 		g.end()
 	}
 }

@@ -73,7 +73,7 @@ func (e Exercise) Solution() string { return filepath.Join(e.Answers(), "solutio
 func (e Exercise) IsStarter(root string) (bool, error) {
 	starter, err := os.ReadFile(filepath.Join(root, e.Starter()))
 	if err != nil {
-		return false, fmt.Errorf("the starter of %s is missing: %w: git checkout %s", e.Folder, err, e.Answers())
+		return false, fmt.Errorf("the starter of %s: %w", e.Folder, err)
 	}
 	file, err := os.ReadFile(filepath.Join(root, e.File()))
 	return err == nil && bytes.Equal(file, starter), nil

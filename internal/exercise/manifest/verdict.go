@@ -9,9 +9,11 @@ type Verdict struct {
 	Expected string `json:"expected,omitempty"`
 	Seen     string `json:"seen,omitempty"`
 	Look     string `json:"look,omitempty"`
-	// Broken means that the grader has failed, not the answer: Seen says how. Skipped: for want of a cluster.
+	// Broken means that the grader has failed, not the answer: Seen says how. Skipped: for want of a cluster. Busy: the machine has
+	// not given the answer its time.
 	Broken  bool `json:"broken,omitempty"`
 	Skipped bool `json:"skipped,omitempty"`
+	Busy    bool `json:"busy,omitempty"`
 	// Printed are the first lines that the answer has printed itself.
 	Printed []string `json:"printed,omitempty"`
 }

@@ -17,9 +17,5 @@ func TestBookmarks(t *testing.T) {
 	e.Rejects(t, "reports bookmarks", answers.ReportsBookmarks, "BOOKMARK")
 	e.Rejects(t, "asks for bookmarks once", answers.AsksForBookmarksOnce, "AllowWatchBookmarks")
 	e.Rejects(t, "takes versions of bookmarks only", answers.TakesVersionsOfBookmarksOnly, "seen      ADDED web-a")
-	e.Rejects(t, "compares versions as texts", answers.ComparesVersionsAsTexts, "never compare versions as texts")
-	e.Rejects(t, "prefers bookmarks", answers.PrefersBookmarks, "the last event, also after a bookmark")
-	e.Rejects(t, "reads 32 bits", answers.Reads32Bits, "too old resource version")
 	e.Rejects(t, "keeps a bookmark for all", answers.KeepsABookmarkForAll, "a variable of the package")
-	e.Rejects(t, "hides errors", answers.HidesErrors, "when the first watch is answered with 403")
 }

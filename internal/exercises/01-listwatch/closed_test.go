@@ -17,9 +17,7 @@ func TestClosed(t *testing.T) {
 	e.Rejects(t, "begins again each time", answers.BeginsAgainEachTime, "seen      ADDED web-a")
 	e.Rejects(t, "lists again and misses the gap", answers.ListsAgainAndMissesTheGap, "seen      ADDED web-c")
 	e.Rejects(t, "takes no version of a deletion", answers.TakesNoVersionOfADeletion, "seen      DELETED web-")
-	e.Rejects(t, "takes an error for the end", answers.TakesAnErrorForTheEnd, "when the first watch is answered with 403")
 	e.Rejects(t, "leaves out smaller texts", answers.LeavesOutSmallerTexts, "and no comparison")
 	e.Rejects(t, "opens 100 watches", answers.Opens100Watches, "which return your function comes to")
 	e.Rejects(t, "returns before the last report", answers.ReturnsBeforeTheLastReport, "who waits for it")
-	e.Rejects(t, "asks again after each error", answers.AsksAgainAfterEachError, "again and again")
 }

@@ -20,8 +20,6 @@ func TestStreaming(t *testing.T) {
 	e.Rejects(t, "does not set the match", answers.DoesNotSetTheMatch, "sendInitialEvents requires")
 	e.Rejects(t, "returns the version of a pod", answers.ReturnsTheVersionOfAPod, "version")
 	e.Rejects(t, "leaves the watch open", answers.LeavesTheWatchOpen, "still open")
-	e.Rejects(t, "takes any bookmark for the end", answers.TakesAnyBookmarkForTheEnd, "which bookmark")
-	e.Rejects(t, "takes a pod for the end", answers.TakesAPodForTheEnd, "which event is the last one")
 	e.Rejects(t, "opens the next watch", answers.OpensTheNextWatch, "the loop around Watch")
 	e.Rejects(t, "does not look at ERROR events", answers.DoesNotLookAtErrorEvents, "sent an ERROR event")
 	e.Rejects(t, "has a context of its own", answers.HasAContextOfItsOwn, "request has another one")

@@ -16,11 +16,6 @@ func TestOneWatch(t *testing.T) {
 	e.Rejects(t, "calls the handlers one after the other", answers.CallsTheHandlersOneAfterTheOther, "called for none of")
 	e.Rejects(t, "has a buffer for each handler", answers.HasABufferForEachHandler, "it was called for 1000 of them")
 	e.Rejects(t, "does not wait for the handlers", answers.DoesNotWaitForTheHandlers, "Run had returned, but a handler was still running")
-	e.Rejects(t, "starts before the informer exists", answers.StartsBeforeTheInformerExists, "no watch")
 	e.Rejects(t, "starts a goroutine for each call", answers.StartsAGoroutineForEachCall, "at the same time")
-	e.Rejects(t, "sleeps", answers.Sleeps, "Run had returned, but a handler was still running")
-	e.Rejects(t, "waits for the informers only", answers.WaitsForTheInformersOnly, "without any handler")
-	e.Rejects(t, "removes the handlers", answers.RemovesTheHandlers, "Run had returned, but a handler was still running")
-	e.Rejects(t, "keeps the factory", answers.KeepsTheFactory, "a variable of the package")
 	e.Rejects(t, "waits until the informer is stopped", answers.WaitsUntilTheInformerIsStopped, "a handler was still running")
 }

@@ -12,9 +12,7 @@ func TestSelected(t *testing.T) {
 	e := graders.Selected
 	e.RejectsStarter(t, starter.NewFactory)
 	e.Accepts(t, answers.NewFactory, answers.CombinesSmallTweaks)
-	e.Rejects(t, "sets the option twice", answers.SetsTheOptionTwice, "other-app")
 	e.Rejects(t, "overwrites the reflector's options", answers.OverwritesTheReflectorsOptions, "with fieldSelector, labelSelector, watch")
-	e.Rejects(t, "selects the node by a label", answers.SelectsTheNodeByALabel, "the store has no pods")
 	e.Rejects(t, "selects the label by a field", answers.SelectsTheLabelByAField, "metadata.labels.app")
 	e.Rejects(t, "leaves out what has ended", answers.LeavesOutWhatHasEnded, "selects by the phase, too")
 	e.Rejects(t, "forgets the namespace", answers.ForgetsTheNamespace, "the pods of all namespaces")

@@ -14,7 +14,6 @@ func TestThreeUpdates(t *testing.T) {
 	e.Accepts(t, answers.PrintUpdates, answers.ImplementsTheInterface)
 	e.Rejects(t, "compares versions only", answers.ComparesVersionsOnly, "seen      changed shop-0/web-0, resync")
 	e.Rejects(t, "compares versions as texts", answers.ComparesVersionsAsTexts, "one digit more")
-	e.Rejects(t, "compares generations", answers.ComparesGenerations, "after a change of")
 	e.Rejects(t, "compares the informer's last version", answers.ComparesTheInformersLastVersion, "seen      relisted shop")
 	e.Rejects(t, "compares labels and status", answers.ComparesLabelsAndStatus, "seen      relisted")
 	e.Rejects(t, "leaves out who has written", answers.LeavesOutWhoHasWritten, "a change of its managedFields")

@@ -87,7 +87,7 @@ func fullPod(t *grade.T, namespace, name string, labels map[string]string) *core
 	main := corev1.Container{Name: "main", Image: fmt.Sprintf("nginx:1.%d", number), Command: []string{"nginx"}}
 	pod.Spec.Containers = []corev1.Container{main, {Name: "sidecar", Image: "envoy:1"}}
 	pod.Status.Phase = corev1.PodRunning
-	return pod
+	return grade.Room(pod)
 }
 
 // difference names a field that is not as it should be. It returns nothing if there is none.

@@ -90,6 +90,9 @@ func gradeByConfigMap(t *grade.T, byConfigMap manyValuesAnswer) {
 	none.Spec.Volumes = []corev1.Volume{otherVolume(t)}
 	none.Spec.Containers = []corev1.Container{{Name: "a"}}
 	pods = append(pods, none)
+	for _, pod := range pods {
+		grade.Room(pod.(*corev1.Pod))
+	}
 	unchanged := t.Unchanged(pods...)
 	for _, pod := range pods {
 		if err := store.Add(pod); err != nil {

@@ -51,8 +51,11 @@ func gradeAnswers(t *grade.T, c *podServer, countByOwner metadataAnswer) {
 			t.Helper()
 			if got, err := count(owner); err != nil || got != c.want[owner] {
 				synctest.Wait() // if the index function has panicked, the program ends here
-				t.Reject(fmt.Sprintf("%d pods of owner %q%s", c.want[owner], owner, explanation),
-					fmt.Sprintf("%d, error: %v", got, err),
+				seen := fmt.Sprintf("%d, error: %v", got, err)
+				if later, _ := count(owner); later != got {
+					seen += fmt.Sprintf("; %d a moment later, so what counts was not ready", later)
+				}
+				t.Reject(fmt.Sprintf("%d pods of owner %q%s", c.want[owner], owner, explanation), seen,
 					"the index function, and GetControllerOf in k8s.io/apimachinery/pkg/apis/meta/v1")
 			}
 		}

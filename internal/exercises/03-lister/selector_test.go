@@ -13,16 +13,9 @@ func TestSelector(t *testing.T) {
 	e.RejectsStarter(t, starter.PodsOf)
 	e.Accepts(t, answers.PodsOf, answers.ComparesTheLabelsItself)
 	e.Rejects(t, "looks into all namespaces", answers.LooksIntoAllNamespaces, "which is in namespace")
-	e.Rejects(t, "takes no selector for all pods", answers.TakesNoSelectorForAllPods, "no selector")
-	e.Rejects(t, "wants the labels to be equal", answers.WantsTheLabelsToBeEqual, "without")
 	e.Rejects(t, "wants one label only", answers.WantsOneLabelOnly, "of the selector")
-	e.Rejects(t, "expects an order from the lister", answers.ExpectsAnOrderFromTheLister, "not sorted")
-	e.Rejects(t, "takes a missing label for an empty one", answers.TakesAMissingLabelForAnEmptyOne,
-		"which does not have the label canary")
-	e.Rejects(t, "ignores the error", answers.IgnoresTheError, "and no error")
 	e.Rejects(t, "takes NotFound for no pods", answers.TakesNotFoundForNoPods, "and no error")
 	e.Rejects(t, "leaves out what is being deleted", answers.LeavesOutWhatIsBeingDeleted, "whose deletion has begun")
-	e.Rejects(t, "leaves out what has ended", answers.LeavesOutWhatHasEnded, "whose phase is")
 	e.Rejects(t, "looks for the beginning of the key", answers.LooksForTheBeginningOfTheKey, "which is in namespace shop-2")
 	e.Rejects(t, "keeps the selector", answers.KeepsTheSelector, "an earlier call")
 }

@@ -20,8 +20,4 @@ func TestAddAfter(t *testing.T) {
 	e.Rejects(t, "does not forget a key that comes again", answers.DoesNotForgetAKeyThatComesAgain, "after each success")
 	e.Rejects(t, "comes back only once", answers.ComesBackOnlyOnce, "and again within")
 	e.Rejects(t, "adds a failed key at once", answers.AddsAFailedKeyAtOnce, "it waits 0s")
-	e.Rejects(t, "forgets after each sync", answers.ForgetsAfterEachSync, "Forget only after a success")
-	e.Rejects(t, "looks at the time before the error", answers.LooksAtTheTimeBeforeTheError, "err, before all else")
-	e.Rejects(t, "adds a failed key twice", answers.AddsAFailedKeyTwice, "the time of a failed sync does not count")
-	e.Rejects(t, "ignores a shorter time", answers.IgnoresAShorterTime, "A shorter time counts, too")
 }

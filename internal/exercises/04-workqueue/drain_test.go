@@ -22,6 +22,5 @@ func TestDrain(t *testing.T) {
 	e.Rejects(t, "limits only what begins later", answers.LimitsOnlyWhatBeginsLater, "that runs when ctx ends")
 	e.Rejects(t, "sleeps in place of waiting", answers.SleepsInPlaceOfWaiting, "while a sync ran")
 	e.Rejects(t, "hears of the end only during a sync", answers.HearsOfTheEndOnlyDuringASync, "the worker waits in Get")
-	e.Rejects(t, "empties the queue once", answers.EmptiesTheQueueOnce, "had ended already")
 	e.Rejects(t, "returns no key that was synced", answers.ReturnsNoKeyThatWasSynced, "added again during its sync")
 }

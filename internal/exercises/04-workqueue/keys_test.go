@@ -12,12 +12,9 @@ func TestKeys(t *testing.T) {
 	e := graders.Keys
 	e.RejectsStarter(t, starter.Handler)
 	e.Accepts(t, answers.Handler, answers.ImplementsTheInterface)
-	e.Rejects(t, "adds no key for an update", answers.AddsNoKeyForAnUpdate, "was updated")
 	e.Rejects(t, "leaves the namespace out of the key", answers.LeavesTheNamespaceOutOfTheKey, "cache.MetaObjectToName")
 	e.Rejects(t, "asserts that a deleted object is a pod", answers.AssertsThatADeletedObjectIsAPod, "panicked: interface conversion")
-	e.Rejects(t, "adds no key for a tombstone", answers.AddsNoKeyForATombstone, "no key")
 	e.Rejects(t, "takes the key from the tombstone's object", answers.TakesTheKeyFromTheTombstonesObject, "Obj is nil")
-	e.Rejects(t, "ignores the error of the key", answers.IgnoresTheErrorOfTheKey, "which is no key")
 	e.Rejects(t, "completes the pod", answers.CompletesThePod, "was changed: Pod web-")
 	e.Rejects(t, "drops the managed fields", answers.DropsTheManagedFields, "was changed: Pod web-")
 	e.Rejects(t, "adds each key once", answers.AddsEachKeyOnce, "what does the handler remember")

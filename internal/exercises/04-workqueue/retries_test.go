@@ -13,7 +13,6 @@ func TestRetries(t *testing.T) {
 	e.RejectsStarter(t, starter.Worker)
 	e.Accepts(t, answers.Worker, answers.CountsTheRetriesItself)
 	e.Rejects(t, "drops a key without Forget", answers.DropsAKeyWithoutForget, "added again")
-	e.Rejects(t, "retries once too often", answers.RetriesOnceTooOften, "NumRequeues")
 	e.Rejects(t, "has one count for all keys", answers.HasOneCountForAllKeys, "the count of this key")
 	e.Rejects(t, "drops a key without Done", answers.DropsAKeyWithoutDone, "0 sync(s)")
 	e.Rejects(t, "sleeps and retries in the worker", answers.SleepsAndRetriesInTheWorker, "at once")

@@ -3,13 +3,16 @@ package workqueue
 import (
 	"context"
 	"fmt"
+	goruntime "runtime"
 	"sync"
 	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 	cachetesting "k8s.io/client-go/tools/cache/testing"
 
@@ -25,6 +28,7 @@ var Updates = grade.Exercise[updatesAnswer]{
 		t.Bubble(func(t *grade.T) { longSaves(t, run) })
 		t.Bubble(func(t *grade.T) { missedDeletion(t, run) })
 		t.Bubble(func(t *grade.T) { afterTheInformer(t, run) })
+		t.Bubble(func(t *grade.T) { podsComeAndGo(t, run) })
 	},
 }
 
@@ -185,6 +189,59 @@ func afterTheInformer(t *grade.T, run updatesAnswer) {
 		t.Reject(expected, "it still runs", "the error of AddEventHandler")
 	}
 }
+
+// podsComeAndGo saves and deletes pods, and measures the memory that is in use after that. Their names are long: so it is seen whether
+// the answer still has them. The server keeps nothing.
+func podsComeAndGo(t *grade.T, run updatesAnswer) {
+	const pods, length, rounds = 100, 2000, 3
+	server := watch.NewFake()
+	lists := &cache.ListWatch{
+		ListWithContextFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
+			return &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}}, nil
+		},
+		WatchFuncWithContext: func(context.Context, metav1.ListOptions) (watch.Interface, error) { return server, nil },
+	}
+	source := cache.ToListWatcherWithWatchListSemantics(lists, noStreaming{})
+	informer := cache.NewSharedIndexInformer(source, &corev1.Pod{}, 0, cache.Indexers{})
+	ctx, cancel := context.WithCancel(t.Context())
+	var group sync.WaitGroup
+	group.Go(func() { informer.RunWithContext(ctx) })
+	group.Go(func() { _ = run(ctx, informer, func(*corev1.Pod) {}) })
+	var inUse [rounds]uint64
+	for round := range rounds {
+		t.Doing("saves of pods that come and go")
+		var there []*corev1.Pod
+		for i := range pods {
+			pod := newPod("shop", fmt.Sprintf("%0*d", length, round*pods+i))
+			pod.ResourceVersion = fmt.Sprint(2 + round*pods + i)
+			server.Add(pod)
+			there = append(there, pod)
+		}
+		time.Sleep(saveRest)
+		for _, pod := range there {
+			server.Delete(pod)
+		}
+		time.Sleep(5 * time.Minute) // the mutation detector forgets them after two to four
+		goruntime.GC()
+		goruntime.GC() // the first one leaves what is in a sync.Pool
+		var memory goruntime.MemStats
+		goruntime.ReadMemStats(&memory)
+		inUse[round] = memory.HeapAlloc
+	}
+	const gone = (rounds - 1) * pods // since the first round
+	if grown := int(inUse[rounds-1]) - int(inUse[0]); grown > gone*length/2 {
+		t.Reject("a pod that is gone is forgotten",
+			fmt.Sprintf("after %d more pods, which are gone, with names of %d bytes: %d KiB more memory", gone, length, grown>>10),
+			"a map that has something of each pod: who takes it out when the pod is deleted?")
+	}
+	cancel()
+	group.Wait()
+}
+
+// noStreaming is a client whose server sends a list as a list, not as the beginning of a watch.
+type noStreaming struct{}
+
+func (noStreaming) IsWatchListSemanticsUnSupported() bool { return true }
 
 // savingProgram is an answer that runs, with a real informer, whose server is a list in memory: the network has no place in a bubble.
 type savingProgram struct {

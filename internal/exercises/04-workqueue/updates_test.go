@@ -12,12 +12,9 @@ func TestUpdates(t *testing.T) {
 	e := graders.Updates
 	e.RejectsStarter(t, starter.Run)
 	e.Accepts(t, answers.Run, answers.NeedsNoWorkQueue)
-	e.Rejects(t, "puts objects into the queue", answers.PutsObjectsIntoTheQueue, "saves in the first")
 	e.Rejects(t, "saves in the handler", answers.SavesInTheHandler, "saves in the first")
 	e.Rejects(t, "leaves out what comes too early", answers.LeavesOutWhatComesTooEarly, "version")
-	e.Rejects(t, "calls AddRateLimited for each event", answers.CallsAddRateLimitedForEachEvent, "AddRateLimited is for retries")
 	e.Rejects(t, "starts a goroutine for each event", answers.StartsAGoroutineForEachEvent, "at the same time")
-	e.Rejects(t, "saves the state of the first event", answers.SavesTheStateOfTheFirstEvent, "version")
 	e.Rejects(t, "does not wait for the worker", answers.DoesNotWaitForTheWorker, "while a save ran")
 	e.Rejects(t, "leaves the worker behind", answers.LeavesTheWorkerBehind, "a goroutine still runs")
 	e.Rejects(t, "has no AddFunc", answers.HasNoAddFunc, "AddFunc")
@@ -27,5 +24,6 @@ func TestUpdates(t *testing.T) {
 	e.Rejects(t, "saves the newest event", answers.SavesTheNewestEvent, "a save of it began")
 	e.Rejects(t, "leaves out a name that was deleted", answers.LeavesOutANameThatWasDeleted, "created again")
 	e.Rejects(t, "does not know tombstones", answers.DoesNotKnowTombstones, "not by the watch")
+	e.Rejects(t, "remembers each pod for ever", answers.RemembersEachPodForEver, "a pod that is gone is forgotten")
 	e.Rejects(t, "leaves out a pod that is being deleted", answers.LeavesOutAPodThatIsBeingDeleted, "still exists")
 }

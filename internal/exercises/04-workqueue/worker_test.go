@@ -12,12 +12,7 @@ func TestWorker(t *testing.T) {
 	e := graders.Worker
 	e.RejectsStarter(t, starter.Worker)
 	e.Accepts(t, answers.Worker, answers.DefersDoneInAFunction)
-	e.Rejects(t, "never calls Done", answers.NeverCallsDone, "no second sync")
 	e.Rejects(t, "defers Done in the loop", answers.DefersDoneInTheLoop, "when Worker returns")
-	e.Rejects(t, "ends when the queue is empty", answers.EndsWhenTheQueueIsEmpty, "Worker returned")
-	e.Rejects(t, "does not ask for shutdown", answers.DoesNotAskForShutdown, "a sync of the empty key")
-	e.Rejects(t, "calls Done before the sync", answers.CallsDoneBeforeTheSync, "2 syncs of default/")
-	e.Rejects(t, "leaves the keys that are still queued", answers.LeavesTheKeysThatAreStillQueued, "ShuttingDown")
 	e.Rejects(t, "asks Len and not Get", answers.AsksLenAndNotGet, "a sync of the empty key")
 	e.Rejects(t, "asks Len before Done", answers.AsksLenBeforeDone, "added again during its sync, and is left at ShutDown")
 	e.Rejects(t, "does not wait for the last sync", answers.DoesNotWaitForTheLastSync, "it returned while the sync ran")

@@ -12,11 +12,8 @@ func TestWorkers(t *testing.T) {
 	e := graders.Workers
 	e.RejectsStarter(t, starter.Run)
 	e.Accepts(t, answers.Run, answers.ParallelizesTheLoop)
-	e.Rejects(t, "calls Done before the sync", answers.CallsDoneBeforeTheSync, "2 syncs of default/")
 	e.Rejects(t, "starts a goroutine for each key", answers.StartsAGoroutineForEachKey, "at the same time")
 	e.Rejects(t, "syncs one key after the other", answers.SyncsOneKeyAfterTheOther, "1 sync(s) at the same time")
-	e.Rejects(t, "does not wait for the workers", answers.DoesNotWaitForTheWorkers, "Run returned")
-	e.Rejects(t, "leaves out a key that is being synced", answers.LeavesOutAKeyThatIsBeingSynced, "added again during its sync")
 	e.Rejects(t, "waits for a whole batch", answers.WaitsForAWholeBatch, "workers that wait for each other")
 	e.Rejects(t, "returns with the first worker", answers.ReturnsWithTheFirstWorker, "for all of them")
 	e.Rejects(t, "stops asking at the shutdown", answers.StopsAskingAtTheShutdown, "who calls Get after that?")

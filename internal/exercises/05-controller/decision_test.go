@@ -16,7 +16,6 @@ func TestDecision(t *testing.T) {
 	e.Rejects(t, "patches without a version", answers.PatchesWithoutAVersion, "you have taken it away")
 	e.Rejects(t, "hides the conflict", answers.HidesTheConflict, "it returns nil")
 	e.Rejects(t, "decides once", answers.DecidesOnce, "you have taken it away")
-	e.Rejects(t, "changes the store", answers.ChangesTheStore, "in the store was changed: ConfigMap")
 	e.Rejects(t, "copies the object and not its data", answers.CopiesTheObjectAndNotItsData, "in the store was changed: ConfigMap")
 	e.Rejects(t, "changes the store for a moment", answers.ChangesTheStoreForAMoment, "one is another while you send PUT of configmaps")
 	e.Rejects(t, "replaces the data", answers.ReplacesTheData, "the other keys stay")

@@ -12,13 +12,10 @@ func TestEvents(t *testing.T) {
 	e := graders.Events
 	e.RejectsStarter(t, starter.NewSync)
 	e.Accepts(t, answers.NewSync, answers.HasATypeWithAMethod)
-	e.Rejects(t, "records each sync", answers.RecordsEachSync, "nothing differs")
-	e.Rejects(t, "records before the write", answers.RecordsBeforeTheWrite, "no Event, after a conflict")
 	e.Rejects(t, "records each retry", answers.RecordsEachRetry, "expected  no Event")
 	e.Rejects(t, "records once for ever", answers.RecordsOnceForEver, "the mistake again, after a write")
 	e.Rejects(t, "has one memory for all", answers.HasOneMemoryForAll, "the same mistake in another ConfigMap")
 	e.Rejects(t, "has one memory for a name", answers.HasOneMemoryForAName, "the same mistake in another namespace")
-	e.Rejects(t, "takes a new ConfigMap for the old one", answers.TakesANewConfigMapForTheOldOne, "deleted and created again")
 	e.Rejects(t, "drops the managed fields", answers.DropsTheManagedFields, "was changed: ConfigMap orders")
 	e.Rejects(t, "remembers all messages", answers.RemembersAllMessages, "the first mistake again, after another one")
 	e.Rejects(t, "asserts the error's type", answers.AssertsTheErrorsType, "Warning Invalid, after a mistake")

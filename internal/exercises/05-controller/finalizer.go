@@ -284,9 +284,7 @@ func (g *bucketWorld) set(ctx context.Context, bucket string, there bool) error 
 	}
 	if g.fails == context.Canceled {
 		g.end()
-		select {
-		case <-ctx.Done():
-		case <-time.After(3 * time.Second):
+		if !g.Within(3*time.Second, ctx.Done()) {
 			g.expected = "create and remove have ctx, and end when it ends"
 			g.seen = "ctx has ended, and that of " + map[bool]string{true: "create", false: "remove"}[there] + " has not"
 		}

@@ -16,7 +16,6 @@ func TestOwner(t *testing.T) {
 	e.Rejects(t, "does not set controller", answers.DoesNotSetController, "controller is not set")
 	e.Rejects(t, "sets a label instead", answers.SetsALabelInstead, "no owner reference")
 	e.Rejects(t, "fails when called again", answers.FailsWhenCalledAgain, "already exists")
-	e.Rejects(t, "fails when another is faster", answers.FailsWhenAnotherIsFaster, "just before you do: CreateService returns nil")
 	e.Rejects(t, "applies when there is none", answers.AppliesWhenThereIsNone, "just before you do: it stays as it is")
 	e.Rejects(t, "hides other errors", answers.HidesOtherErrors, "500 InternalError: CreateService returns an error")
 	e.Rejects(t, "takes any error for a Service that is there", answers.TakesAnyErrorForAServiceThatIsThere,

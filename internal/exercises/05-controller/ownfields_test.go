@@ -13,10 +13,8 @@ func TestOwnFields(t *testing.T) {
 	e.RejectsStarter(t, starter.ApplySettings)
 	e.Accepts(t, answers.ApplySettings, answers.RemembersItsKeys)
 	e.Rejects(t, "replaces the data", answers.ReplacesTheData, "is not there")
-	e.Rejects(t, "merges", answers.Merges, "depth is ")
 	e.Rejects(t, "does not force", answers.DoesNotForce, `conflict with "somebody"`)
 	e.Rejects(t, "extracts and adds", answers.ExtractsAndAdds, "depth is ")
-	e.Rejects(t, "has a manager for each call", answers.HasAManagerForEachCall, "depth is ")
 	e.Rejects(t, "remembers in memory", answers.RemembersInMemory, "mine is not there")
 	e.Rejects(t, "remembers values in memory", answers.RemembersValuesInMemory, "same is not there")
 	e.Rejects(t, "remembers by the UID in memory", answers.RemembersByTheUIDInMemory,

@@ -42,16 +42,16 @@ func gradeCheck(t *grade.T, check fakeAnswer) {
 	// waits may read again. 0 means that all are answered.
 	//
 	// After a wrong sync, the right status does not come any more. So a Check that only waits for it gets 2 seconds, and a Check
-	// that calls a wrong sync again and again gets 5.
+	// that calls a wrong sync again and again gets 5. One whose requests are not answered gets 10: it must return an error anyway.
 	call := func(sync databaseSync, lost int, wrong bool) (requests int, err error) {
-		limit := 10 * time.Second
-		if wrong {
-			limit /= 2
-		}
-		ctx, cancel := context.WithTimeout(context.WithValue(t.Context(), contextKey{}, true), limit)
+		ctx, cancel := context.WithCancel(context.WithValue(t.Context(), contextKey{}, true))
 		defer cancel()
 		called := sync
+		if lost > 0 {
+			defer time.AfterFunc(10*time.Second, cancel).Stop()
+		}
 		if wrong {
+			defer time.AfterFunc(5*time.Second, cancel).Stop()
 			waits := time.AfterFunc(time.Hour, cancel)
 			defer waits.Stop()
 			called = func(ctx context.Context, databases dbclient.DatabaseManagerInterface, name string) error {

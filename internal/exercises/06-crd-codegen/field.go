@@ -25,7 +25,7 @@ import (
 // Field grades the answers to "Add fields, and generate the CRD". It has a value of each type: its package is what controller-gen reads.
 var Field = grade.Exercise[any]{
 	Cluster: true,
-	Timeout: 2 * time.Minute, // go compiles controller-gen before its first run
+	Timeout: time.Minute, // and twenty times that for go, which compiles controller-gen before its first run
 	Grade:   gradeField,
 }
 
@@ -36,10 +36,6 @@ func gradeField(t *grade.T, typed any) {
 	var stderr bytes.Buffer
 	generate.Stderr = &stderr
 	manifest, err := generate.Output()
-	if t.Context().Err() != nil {
-		t.Reject("controller-gen prints a CRD", "nothing in time: go still compiles it",
-			"go tool controller-gen --version: run it once, then grade again")
-	}
 	if err != nil {
 		problem, _, _ := strings.Cut(stderr.String(), "\n")
 		t.Reject("controller-gen prints a CRD", regexp.MustCompile(`^.*/exercise\.go:`).ReplaceAllString(problem, "exercise.go:"),

@@ -15,13 +15,10 @@ func TestRetain(t *testing.T) {
 	e.Rejects(t, "removes the finalizer first", answers.RemovesTheFinalizerFirst, "the finalizer stays until")
 	e.Rejects(t, "ignores that a child has failed", answers.IgnoresThatAChildHasFailed, "the finalizer stays until")
 	e.Rejects(t, "removes all owners", answers.RemovesAllOwners, "other owners")
-	e.Rejects(t, "removes all owners of that name", answers.RemovesAllOwnersOfThatName, "other owners")
 	e.Rejects(t, "compares the kind and the name", answers.ComparesTheKindAndTheName,
 		"a reference to one of its name, created since, stays")
 	e.Rejects(t, "removes all finalizers", answers.RemovesAllFinalizers, "example.com/archive")
-	e.Rejects(t, "removes owners of that kind", answers.RemovesOwnersOfThatKind, "other owners")
 	e.Rejects(t, "releases all Secrets", answers.ReleasesAllSecrets, "a child of another DatabaseManager")
-	e.Rejects(t, "ignores that the list has failed", answers.IgnoresThatTheListHasFailed, "the finalizer stays until")
 	e.Rejects(t, "hides that the finalizer stays", answers.HidesThatTheFinalizerStays,
 		"it returns nil, and 0 Secrets refer to the DatabaseManager, and its finalizer is there")
 	e.Rejects(t, "releases what it controls only", answers.ReleasesWhatItControlsOnly, "not its controller")

@@ -13,13 +13,9 @@ func TestSecret(t *testing.T) {
 	e.RejectsStarter(t, starter.CreatePassword)
 	e.Accepts(t, answers.CreatePassword, answers.SilencesTheClient)
 	e.Rejects(t, "cleans its own line only", answers.CleansItsOwnLineOnly, "Request Body")
-	e.Rejects(t, "gives the client another context", answers.GivesTheClientAnotherContext, "Request Body")
 	e.Rejects(t, "logs the object for debugging", answers.LogsTheObjectForDebugging, "The Secret")
 	e.Rejects(t, "returns the object in the error", answers.ReturnsTheObjectInTheError, "the returned error")
 	e.Rejects(t, "logs nothing at all", answers.LogsNothingAtAll, "no line has it")
 	e.Rejects(t, "does not log that it has failed", answers.DoesNotLogThatItHasFailed, "the log has the server's error")
-	e.Rejects(t, "raises the level", answers.RaisesTheLevel, "Request Body")
-	e.Rejects(t, "logs the name for debugging only", answers.LogsTheNameForDebuggingOnly, "at verbosity 0 no line has it")
-	e.Rejects(t, "takes the logger of the process", answers.TakesTheLoggerOfTheProcess, "the log of ctx has the name")
 	e.Rejects(t, "does not end with ctx", answers.DoesNotEndWithCtx, "each request has the ctx")
 }

@@ -16,12 +16,9 @@ func TestStatus(t *testing.T) {
 		"with a status subresource, Update drops the status")
 	e.Rejects(t, "says that a spec it has not read is processed", answers.SaysThatASpecItHasNotReadIsProcessed,
 		"observedGeneration is at most 1")
-	e.Rejects(t, "writes though nothing differs", answers.WritesThoughNothingDiffers, "no request that writes")
 	e.Rejects(t, "drops the conditions", answers.DropsTheConditions, "the conditions stay")
-	e.Rejects(t, "changes the store's object", answers.ChangesTheStoresObject, "the object that you were given stays as it is")
 	e.Rejects(t, "writes the status of another object of that name", answers.WritesTheStatusOfAnotherObjectOfThatName,
 		"the new object has no status")
-	e.Rejects(t, "compares the number only", answers.ComparesTheNumberOnly, "observedGeneration is 2")
 	e.Rejects(t, "leaves out a number of 0", answers.LeavesOutANumberOf0, "availableReplicas is 0")
 	e.Rejects(t, "returns conflicts only", answers.ReturnsConflictsOnly, "WriteStatus returns an error")
 	e.Rejects(t, "has a context of its own", answers.HasAContextOfItsOwn, "each request has the ctx")

@@ -1,28 +1,36 @@
 // buttons.js: what the buttons ask the program to do. Before: timeline.js.
+import { ask, visible } from './stream.js'
 
 const said = document.getElementById('said')
 const all = document.querySelectorAll('[data-do]')
-
-// The printed address ends with the token. It stays in this tab, also when the page is loaded again.
-if (location.hash.length > 1) sessionStorage.setItem('token', location.hash.slice(1))
-addEventListener('hashchange', () => sessionStorage.setItem('token', location.hash.slice(1)))
+let presses = 0
+let about = '' // the button whose answer is said, as long as its state lasts
+let began = false // that state
 
 for (const button of all) {
   button.onclick = async () => {
+    const mine = ++presses
+    let text = 'The program does not answer.', done = false
+    say('')
     try {
-      const headers = { 'X-Token': sessionStorage.getItem('token') ?? '' }
-      const answer = await fetch('/do/' + button.dataset.do, { method: 'POST', headers })
-      said.textContent = await answer.text()
-    } catch {
-      said.textContent = 'The program does not answer.'
-    }
+      const answer = await ask('/do/' + button.dataset.do, 'POST')
+      text = await answer.text()
+      done = answer.ok
+    } catch {} // as above
+    if (mine === presses) say(text, done ? button.dataset.do : '') // no other one was pressed meanwhile
   }
+}
+
+function say(text, button = '') {
+  said.textContent = visible(text)
+  about = button
+  began = false
 }
 
 export function whole() {}
 
 export function event(e) {
-  if (e.part === 'server' && e.what === 'updates') said.textContent = e.note
+  if (e.part === 'server' && e.what === 'updates') say(e.note)
 }
 
 export function status(s) {
@@ -37,4 +45,8 @@ export function status(s) {
     const off = { step: !s.paused || s.stopped === 0, restore: !s.cut, updates: s.updating }[name]
     if (off !== undefined) button.setAttribute('aria-disabled', off)
   }
+  // What was said goes away with the state that it is about. For Restore this is the wait for the watches.
+  const lasts = { ...on, restore: (s.informers ?? []).some(i => i.watch !== 'open') }[about]
+  if (lasts) began = true
+  else if (began) say('')
 }

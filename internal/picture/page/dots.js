@@ -1,5 +1,6 @@
 // dots.js: the dots, which are SVG elements above the parts. A dot is in one part, where it has a slot, and moves there from
-// where it was. Only dots that move cost time in a frame.
+// where it was. The page is only changed once for each frame, whatever has come meanwhile: see step. A part shows as many dots as it
+// has room for, and the number of the others.
 import { select } from './timeline.js'
 
 const svg = document.getElementById('dots')
@@ -9,10 +10,11 @@ const dots = new Map() // by id
 const members = new Map() // of each part: its dots, in the order of their slots
 const moving = new Set()
 const children = new Map() // of each owner: the dots that it owns
-const untidy = new Set() // parts whose dots have to get their slots anew
-const places = new Map() // of each part: where its pool is
+const untidy = new Set() // parts whose dots have to get their slots anew, or to be drawn anew
+const places = new Map() // of each part: its pool, and where that is
 const hop = 260 // milliseconds for a way from part to part
 const row = 20 // pixels: the height of a line with a dot and its name
+const least = 8 // pixels: the smallest place of a dot
 let frame = 0, last = 0
 
 // looks are what has happened to an object: a colour (page.css has it) and a sign, for those who see no colours.
@@ -37,29 +39,22 @@ export function put(id, part, { look, label, kind, shown, owner, slot, from, fol
   if (!places.has(part)) return
   let dot = dots.get(id)
   if (!dot) {
-    dot = { id, kind, element: element('g'), label: '', x: 0, y: 0, way: [] }
-    dot.circle = dot.element.appendChild(element('circle'))
-    dot.circle.setAttribute('r', 5)
-    const begin = dots.get(follow) ?? center(from ?? part)
-    dot.x = begin.x
-    dot.y = begin.y
-    svg.append(dot.element)
+    const { x, y } = dots.get(follow) ?? center(from ?? part)
+    dot = { id, kind, label: '', x, y, way: [] }
     dots.set(id, dot)
-    place(dot)
-    dot.element.onclick = () => select(dot.label, dot.kind)
   } else if (dot.part) {
     if (moving.has(dot) && dot.part !== part) dot.way.push(dot.part) // it goes there first
     leave(dot)
   }
-  if (look) paint(dot, look)
+  if (look) dot.look = look
   if (label !== undefined) dot.label = label
   if (shown !== undefined) dot.shown = shown
   if (owner !== undefined) own(id, owner)
   dot.part = part
   dot.slot = slot
   members.get(part).add(id)
-  untidy.add(part)
   dot.leaving = false
+  touch(part)
   go(dot)
 }
 
@@ -72,13 +67,12 @@ export function own(id, owner) {
   dot.owner = owner
   if (owner && !children.has(owner)) children.set(owner, new Set())
   children.get(owner)?.add(id)
-  untidy.add(dot.part)
-  link(dot)
+  touch(dot.part)
 }
 
 function link(dot) {
   const owner = dots.get(dot.owner)
-  if (!owner || !dots.has(dot.id)) {
+  if (!owner?.element || !dot.element) {
     dot.line?.remove()
     dot.line = undefined
     return
@@ -94,21 +88,24 @@ function link(dot) {
 // paintDot changes what a dot looks like.
 export function paintDot(id, look) {
   const dot = dots.get(id)
-  if (dot) paint(dot, look)
+  if (!dot || dot.look === look) return
+  dot.look = look
+  touch(dot.part)
 }
 
 // name changes the text beside a dot.
 export function name(id, text) {
   const dot = dots.get(id)
-  if (dot?.text && dot.text.textContent !== text) dot.text.textContent = text
-  if (dot) dot.shown = text
+  if (!dot || dot.shown === text) return
+  dot.shown = text
+  touch(dot.part)
 }
 
 // pass lets a dot end in a part: it goes there, and disappears.
 export function pass(id, part) {
   const dot = dots.get(id)
   if (!dot) return
-  if (!places.has(part) || moving.size > 400 || still.matches) return remove(id)
+  if (!places.has(part) || moving.size > 400 || still.matches || !dot.element && !moving.has(dot)) return remove(id)
   if (moving.has(dot)) dot.way.push(dot.part)
   leave(dot)
   dot.part = undefined
@@ -121,11 +118,9 @@ export function remove(id) {
   const dot = dots.get(id)
   if (!dot) return
   leave(dot)
-  dot.element.remove()
   own(id, undefined)
   dots.delete(id)
-  moving.delete(dot)
-  for (const child of children.get(id) ?? []) link(dots.get(child))
+  hide(dot)
 }
 
 export const has = id => dots.has(id)
@@ -137,14 +132,13 @@ export function clearDots() {
 
 function leave(dot) {
   members.get(dot.part)?.delete(dot.id)
-  untidy.add(dot.part)
+  touch(dot.part)
 }
 
-function paint(dot, look) {
-  if (dot.look === look) return
-  dot.look = look
-  dot.circle.setAttribute('class', look)
-  if (dot.mark) dot.mark.textContent = looks[look]?.[0] ?? ''
+// touch lets a part be tidied in the next frame.
+function touch(part) {
+  if (part) untidy.add(part)
+  if (!frame) frame = requestAnimationFrame(step)
 }
 
 function element(name) { return document.createElementNS('http://www.w3.org/2000/svg', name) }
@@ -163,15 +157,16 @@ function center(part) {
 function go(dot) {
   dot.begin = undefined
   moving.add(dot)
-  if (!frame) frame = requestAnimationFrame(step)
+  touch()
 }
 
-// step is called for each frame, as long as anything moves.
+// step is called for each frame, as long as anything moves or is untidy.
 function step(now) {
   frame = 0
   for (const part of untidy) tidy(part)
   untidy.clear()
   for (const dot of moving) {
+    if (!dot.element) draw(dot, 5) // it only passes
     const target = dot.way.length ? center(dot.way[0]) : dot.target ?? center(dot.part)
     if (dot.begin === undefined) dot.begin = { x: dot.x, y: dot.y, at: now }
     const time = dot.way.length > 2 ? hop / 4 : hop
@@ -191,8 +186,8 @@ function step(now) {
   if (last) frames.push(now - last)
   if (frames.length > 600) frames.shift()
   last = now
-  if (moving.size || untidy.size) frame = requestAnimationFrame(step)
-  else last = 0
+  if (moving.size) touch()
+  if (!frame) last = 0
 }
 
 // frames has the milliseconds between the last frames in which a dot moved, for the tests.
@@ -201,49 +196,74 @@ export const frames = []
 // tidy gives the dots of a part their slots: lines with names as long as there is room for them, and a grid otherwise.
 function tidy(part) {
   const pool = places.get(part), ids = members.get(part)
-  if (!pool || !ids) return
-  const lines = Math.floor(pool.height / row)
-  const named = ids.size <= lines
-  const cell = Math.max(4, Math.min(row, Math.sqrt(pool.width * pool.height / Math.max(1, ids.size)) * 0.95))
-  const columns = Math.max(1, Math.floor(pool.width / cell))
-  let index = 0
+  let size = ids.size // so many places are needed
+  for (const id of ids) size = Math.max(size, (dots.get(id).slot ?? -1) + 1)
+  const named = size <= Math.floor(pool.height / row)
+  let cell = row
+  while (cell > least && Math.floor(pool.width / cell) * Math.floor(pool.height / cell) < size) cell--
+  const columns = Math.floor(pool.width / cell), lines = Math.floor(pool.height / cell)
+  const room = named || columns * lines >= size ? size : columns * (lines - 3) // three lines are for the text below
+  let index = 0, hidden = 0
   for (const id of ids) {
     const dot = dots.get(id), slot = dot.slot ?? index
     index++
+    if (slot >= room) {
+      if (dot.element || moving.has(dot)) hide(dot)
+      hidden++
+      continue
+    }
     dot.target = named
       ? { x: pool.x + (dots.has(dot.owner) ? 20 : 10), y: pool.y + slot * row + row / 2 }
       : { x: pool.x + (slot % columns + 0.5) * cell, y: pool.y + (Math.floor(slot / columns) + 0.5) * cell }
-    const radius = named ? 7 : Math.max(1.5, Math.min(6, cell / 2 - 1))
-    if (dot.radius !== radius) {
-      dot.radius = radius
-      dot.circle.setAttribute('r', radius)
-    }
-    write(dot, named, pool.width - 24)
+    draw(dot, named ? 7 : Math.min(6, cell / 2 - 1), named || cell > 15, named ? pool.width - 24 : 0)
+    link(dot)
     if (!moving.has(dot) && (dot.target.x !== dot.x || dot.target.y !== dot.y)) go(dot)
   }
+  write(pool.element, hidden ? `+${hidden.toLocaleString('en')} more` : '')
 }
 
-// write shows the dot's name beside it, or hides it.
-function write(dot, shown, width) {
-  if (!shown) {
-    dot.text?.remove()
-    dot.mark?.remove()
-    dot.text = dot.mark = undefined
-    return
+// draw shows a dot as it is now: with its sign, if there is room for it, and in this width its name.
+function draw(dot, radius, marked, width) {
+  const [sign, meaning] = looks[dot.look] ?? ['', dot.look]
+  if (!dot.element) {
+    dot.element = svg.appendChild(element('g'))
+    dot.element.setAttribute('role', 'img')
+    dot.element.onclick = () => select(dot.label, dot.kind)
+    for (const name of ['title', 'circle', 'text', 'text']) dot.element.append(element(name))
+    const [, , mark, text] = dot.element.children
+    mark.setAttribute('class', 'mark')
+    mark.setAttribute('y', 4)
+    text.setAttribute('x', 11)
+    text.setAttribute('y', 4)
+    place(dot)
   }
-  if (!dot.text) {
-    dot.mark = dot.element.appendChild(element('text'))
-    dot.mark.setAttribute('class', 'mark')
-    dot.mark.setAttribute('y', 4)
-    dot.mark.textContent = looks[dot.look]?.[0] ?? ''
-    dot.text = dot.element.appendChild(element('text'))
-    dot.text.setAttribute('x', 11)
-    dot.text.setAttribute('y', 4)
+  const [title, circle, mark, text] = dot.element.children
+  write(title, [dot.kind, dot.label].filter(Boolean).join(' ') + (dot.look === 'key' ? '' : `: ${meaning}`))
+  if (dot.drawn !== `${dot.look} ${radius}`) {
+    dot.drawn = `${dot.look} ${radius}`
+    circle.setAttribute('class', dot.look)
+    circle.setAttribute('r', radius)
   }
-  const room = Math.floor(width / 6.7)
-  let text = dot.shown ?? dot.label.replace(/^.*\//, '') // without the namespace
-  if (text.length > room) text = text.slice(0, room - 1) + '…'
-  if (dot.text.textContent !== text) dot.text.textContent = text
+  write(mark, marked ? sign : '')
+  const room = Math.floor(width / 7.3) || 0 // of a monospace font
+  let words = dot.shown ?? dot.label.replace(/^.*\//, '') // without the namespace
+  if (words.length > room) words = room && words.slice(0, room - 1) + '…'
+  write(text, words || '')
+}
+
+function write(element, text) {
+  if (element.textContent !== text) element.textContent = text
+}
+
+// hide takes a dot off the page: it is removed, or its part has no room for it.
+function hide(dot) {
+  dot.element?.remove()
+  dot.element = dot.drawn = undefined
+  dot.way = []
+  moving.delete(dot)
+  Object.assign(dot, center(dot.part)) // where it begins, if there is room for it later
+  link(dot)
+  for (const child of children.get(dot.id) ?? []) link(dots.get(child))
 }
 
 // measure finds out where the pools are.
@@ -252,12 +272,11 @@ function measure() {
   svg.setAttribute('width', origin.width)
   svg.setAttribute('height', origin.height)
   for (const part of drawing.querySelectorAll('.part')) {
-    const pool = part.querySelector('.pool').getBoundingClientRect()
-    places.set(part.id, { x: pool.x - origin.x, y: pool.y - origin.y, width: pool.width, height: pool.height })
+    const element = part.querySelector('.pool'), pool = element.getBoundingClientRect()
+    places.set(part.id, { element, x: pool.x - origin.x, y: pool.y - origin.y, width: pool.width, height: pool.height })
     if (!members.has(part.id)) members.set(part.id, new Set())
-    untidy.add(part.id)
+    touch(part.id)
   }
-  if (!frame) frame = requestAnimationFrame(step)
 }
 const resized = new ResizeObserver(measure)
 for (const element of [drawing, ...drawing.querySelectorAll('.count')]) resized.observe(element) // a longer text moves a pool

@@ -1,4 +1,5 @@
 // timeline.js: the last events, and what one of them has changed. Before: queue.js. Next: buttons.js.
+import { ask, parse } from './stream.js'
 
 const kept = 1000
 const list = document.getElementById('timeline')
@@ -101,33 +102,35 @@ async function choose(e) {
   }
   let answer
   try {
-    answer = await ask(e)
+    answer = await objectOf(e)
   } catch {
     answer = { error: 'The program does not answer.' }
   }
   if (chosen !== e) return // another one was chosen meanwhile
-  const { lines, apply, error } = answer
+  const { lines, compared, apply, error } = answer
   if (error) add('p', error, object)
   else if (apply) compare(apply, object)
-  else if (lines) differences(lines, object)
+  else if (e.note === 'resync') add('p', 'Nothing changed: a resync hands over the object that the store has already.', object)
+  else if (lines) differences(lines, compared, object)
   else add('p', 'The program no longer has the state of its object.', object)
 }
 
-// ask asks the program for the object of an event.
-async function ask(e) {
+// objectOf asks the program for the object of an event.
+async function objectOf(e) {
   const ahead = ['reflector', 'transform', 'fifo'].includes(e.part) ? '&ahead=1' : ''
-  const answer = await fetch(`/object?kind=${encodeURIComponent(e.kind ?? '')}&key=${encodeURIComponent(e.key)}&seq=${e.seq}${ahead}`)
-  return answer.ok ? answer.json() : { error: await answer.text() }
+  const answer = await ask(`/object?kind=${encodeURIComponent(e.kind ?? '')}&key=${encodeURIComponent(e.key)}&seq=${e.seq}${ahead}`)
+  const text = await answer.text()
+  return answer.ok ? parse(text) : { error: text }
 }
 
-// differences shows what differs from the object's last state, with the lines around it. If nothing differs, it shows all lines.
-function differences(lines, parent) {
-  add('h4', 'The object, compared with its last state', parent)
-  const code = add('pre', '', parent)
+// differences shows what differs from the object's last state, with the lines around it. If it is not compared, it shows all lines.
+function differences(lines, compared, parent) {
+  add('h4', compared ? 'The object, compared with its last state' : 'The object, which has no earlier state here', parent)
   const differs = line => /^[+-]/.test(line)
-  const all = !lines.some(differs)
+  if (compared && !lines.some(differs)) return add('p', 'Nothing changed.', parent)
+  const code = add('pre', '', parent)
   for (const [at, text] of lines.entries()) {
-    if (!all && !lines.slice(Math.max(0, at - 2), at + 3).some(differs)) continue
+    if (compared && !lines.slice(Math.max(0, at - 2), at + 3).some(differs)) continue
     const part = add('span', text + '\n', code)
     part.className = { '+': 'plus', '-': 'minus' }[text[0]] ?? ''
   }

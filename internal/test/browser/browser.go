@@ -29,7 +29,7 @@ var axe string
 // Browser is a browser without windows, in which a test can open pages.
 type Browser struct {
 	ctx     context.Context
-	program string // the chapter's, which has the pages
+	Program string // the chapter's, which has the pages
 }
 
 // Start starts a browser, which ends with the test, and builds a chapter's program.

@@ -12,8 +12,8 @@ import (
 // OpenChapter starts the chapter's program with a picture, and opens its page.
 func (b *Browser) OpenChapter(t testing.TB, args ...string) (*testkit.Process, *Page) {
 	t.Helper()
-	program := testkit.Start(t, exec.Command(b.program, append([]string{"--picture", "127.0.0.1:0"}, args...)...))
-	page := b.Open(t, strings.TrimPrefix(program.Await(t, `^PICTURE    .*$`), "PICTURE    "), Options{})
+	program := testkit.Start(t, exec.Command(b.Program, append([]string{"--picture", "127.0.0.1:0"}, args...)...))
+	page := b.Open(t, strings.TrimPrefix(program.Await(t, `^PICTURE    http.*$`), "PICTURE    "), Options{})
 	page.AwaitConnected(t)
 	return program, page
 }

@@ -71,6 +71,17 @@ func TestInformer(t *testing.T) {
 	if !browser.Do[bool](t, page, count("reflector", "Pods: 3 lists")) {
 		t.Error("it has listed again, though connections were only refused")
 	}
+	page.Await(t, "that what was said of the connection is gone", "document.getElementById('said').textContent === ''")
+
+	// A relist of what has not changed.
+	page.Press(t, "Cut: no route")
+	page.Await(t, "a connection that is cut", state("noroute"))
+	page.Await(t, "the end of the watch", count("connection", "Cut: new connections find no network")+" && "+
+		"!"+count("connection", "Pods: open"))
+	page.Press(t, "Restore")
+	page.Await(t, "a fourth list", count("reflector", "Pods: 4 lists"))
+	page.AwaitEvent(t, "that nothing has changed", "handler: MODIFIED #1 "+sample+" relist",
+		"document.getElementById('event').innerText.includes('Nothing changed.') && !document.querySelector('#event pre')")
 
 	page.Press(t, "Block the handlers")
 	page.Press(t, "Change")

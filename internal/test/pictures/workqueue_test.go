@@ -3,14 +3,17 @@ package pictures
 import (
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp/kb"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -50,6 +53,8 @@ func buttons(t *testing.T, b *browser.Browser) {
 
 	page.Press(t, "Create")
 	page.Await(t, "two pods in the store", browser.Count("store")+" === '2 objects'")
+	page.Await(t, "a dot with the pod's kind and name", fmt.Sprintf(
+		"[...document.querySelectorAll('#dots title')].some(t => /^Pod %s.sample: (added|modified)$/.test(t.textContent))", namespace))
 	page.Await(t, "the end of its syncs", browser.Count("workers")+" === 'idle' && "+browser.Event("worker: synced "+namespace+"/sample"))
 	page.Press(t, "Create")
 	page.Await(t, "the server's refusal", "document.getElementById('said').textContent.includes('is there already')")
@@ -81,10 +86,14 @@ func buttons(t *testing.T, b *browser.Browser) {
 	if got := browser.Do[int](t, other, "document.documentElement.scrollWidth"); got > 360 {
 		t.Errorf("on a phone the page is %d pixels wide, want at most 360", got)
 	}
-	syncs := strings.Count(program.Out.String(), "Sync/Add/Update for Pod sample")
 	page.Press(t, "Hold a worker")
 	page.Await(t, "all workers idle", browser.Count("workers")+" === 'idle'")
-	if made := strings.Count(program.Out.String(), "Sync/Add/Update for Pod sample") - syncs; made < 2 || made > 3 {
+	page.Await(t, "the syncs in the timeline", browser.Event("worker: synced "+namespace+"/sample"))
+	made := browser.Do[int](t, page, `(() => {
+		const events = [...document.querySelectorAll('#timeline button')].map(b => b.textContent) // the newest is first
+		return events.slice(0, events.findIndex(e => e.includes('1000 updates in'))).filter(e => e.includes('worker: synced')).length
+	})()`)
+	if made < 2 || made > 3 {
 		t.Errorf("1,001 changes while a worker held the key made %d more syncs, want 2, or 3 if the kubelet has written once more", made)
 	}
 
@@ -119,7 +128,7 @@ func buttons(t *testing.T, b *browser.Browser) {
 	page.Await(t, "an empty buffer", browser.Count("handlers")+".includes('idle, 0 in its buffer')")
 
 	// What an object contains is text, and never markup.
-	patch := []byte(`{"metadata": {"annotations": {"a": "<img src=x onerror=alert(1)>"}}}`)
+	patch := []byte("{\"metadata\": {\"annotations\": {\"a\": \"<img src=x onerror=alert(1)>\u202eturned\"}}}")
 	if _, err := pods.Patch(t.Context(), "sample", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -127,9 +136,18 @@ func buttons(t *testing.T, b *browser.Browser) {
 	page.Await(t, "what has changed, as text", `(() => {
 		const newest = `+newest+`
 		if (document.querySelector('#event h3')?.textContent !== newest.textContent) newest.click()
-		return [...document.querySelectorAll('#event .plus')].some(line => line.textContent.includes('<img src=x'))
+		return [...document.querySelectorAll('#event .plus')].some(line => /<img src=x.*\\u202eturned/.test(line.textContent))
 	})()`)
-	// A key press is as good as a click.
+	// A key press is as good as a click, and the whole frame around what has the focus can be seen.
+	browser.Do[any](t, page, "document.getElementById('timeline').focus()")
+	page.Type(t, kb.ArrowDown)
+	page.Await(t, "an event with the focus", "document.activeElement.closest('#timeline li')")
+	ring := browser.Do[struct{ Width, Offset float64 }](t, page, `(({outlineStyle, outlineWidth, outlineOffset}) => ({
+		Width: outlineStyle === 'none' ? 0 : parseFloat(outlineWidth), Offset: parseFloat(outlineOffset)
+	}))(getComputedStyle(document.activeElement))`)
+	if ring.Width < 2 || ring.Width+ring.Offset > 0 {
+		t.Errorf("the frame around an event is %v pixels wide, %v outside of its line: the list cuts it off", ring.Width, ring.Width+ring.Offset)
+	}
 	chosen := browser.Do[string](t, page,
 		"document.getElementById('event').replaceChildren(), "+newest+".focus(), document.activeElement.textContent")
 	page.Type(t, "\r")
@@ -150,29 +168,49 @@ func buttons(t *testing.T, b *browser.Browser) {
 	if code := program.Exit(t); code != 0 {
 		t.Errorf("exit code %d, want 0", code)
 	}
+	if lines := strings.Count(program.Out.String(), "\n"); lines != 2 {
+		t.Errorf("the terminal has %d lines, want the address, and that what happens is shown there", lines)
+	}
 }
 
-// restart leaves a page open while the program ends and begins again.
+// restart leaves a page open while the program ends and begins again, as with make picture at the same port.
 func restart(t *testing.T, b *browser.Browser) {
-	program, first := b.OpenChapter(t, "--kubeconfig", podServer(t, 3, 0))
-	page := b.Open(t, first.Address, browser.Options{Still: true})
+	free := testkit.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
+	free.Close()
+	home := t.TempDir()
+	start := func(pods int) (*testkit.Process, string) {
+		cmd := exec.Command(b.Program, "--picture", free.Addr().String(), "--kubeconfig", podServer(t, pods, 0))
+		cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CACHE_HOME="+home) // where it keeps the token
+		program := testkit.Start(t, cmd)
+		return program, strings.TrimPrefix(program.Await(t, `^PICTURE    http.*$`), "PICTURE    ")
+	}
+	program, address := start(3)
+	page := b.Open(t, address, browser.Options{Still: true})
 	page.AwaitConnected(t)
 	page.Await(t, "three pods", browser.Count("store")+" === '3 objects'")
 	program.Kill()
 	page.Await(t, "that the page has noticed", "document.body.classList.contains('lost')")
 
-	host, _, _ := strings.Cut(strings.TrimPrefix(page.Address, "http://"), "/")
-	testkit.Start(t, exec.Command(program.Path, "--picture", host, "--kubeconfig", podServer(t, 4, 0)))
+	_, address = start(4)
 	page.Await(t, "four pods", browser.Count("store")+" === '4 objects'")
 	page.Press(t, "Slow motion")
-	page.Await(t, "that the old token is refused", "document.getElementById('said').textContent.includes('open it once more')")
+	page.Await(t, "slow motion", "document.querySelector('[data-do=slow]').getAttribute('aria-pressed') === 'true'")
+	page.Await(t, "what it is", "document.getElementById('said').textContent.startsWith('Each hop waits')")
 	// With reduced motion a dot is at its place at once.
 	if moves := browser.Do[int](t, page, "import('/dots.js').then(dots => dots.frames.length)"); moves > 10 {
 		t.Errorf("with reduced motion there were %d frames in which something moved", moves)
 	}
+
+	// Without the token there is only a sentence. Whoever pastes the printed address then sees the program.
+	address, token, _ := strings.Cut(address, "#")
+	stranger := b.Open(t, address, browser.Options{})
+	stranger.Await(t, "what to do", "document.getElementById('program').textContent.startsWith('Open the address that the terminal')")
+	browser.Do[any](t, stranger, fmt.Sprintf("location.hash = %q", token))
+	stranger.AwaitConnected(t)
 }
 
-// manyObjects measures how fast a page is that shows thousands of objects, of which some change all the time.
+// manyObjects measures how fast a page is that shows thousands of objects, of which some change all the time. Their names are as long
+// as names can be.
 func manyObjects(t *testing.T, b *browser.Browser) {
 	for objects, least := range map[int]float64{200: 5, 2000: 3} {
 		t.Run(fmt.Sprint(objects), func(t *testing.T) {
@@ -196,6 +234,22 @@ func manyObjects(t *testing.T, b *browser.Browser) {
 			if loaded.Bytes > 200_000 || loaded.Bytes < 10_000 {
 				t.Errorf("the page has %.0f bytes, want at most 200,000", loaded.Bytes)
 			}
+			for _, width := range []int{320, 1280} {
+				still := b.Open(t, page.Address, browser.Options{Width: width, Height: 720, Still: true}) // no dot is on its way
+				still.Await(t, "all pods", browser.Count("store")+fmt.Sprintf(" === '%d objects'", objects))
+				still.AwaitEvent(t, "a change in a pod with a long name", "store: MODIFIED",
+					"document.querySelector('#event pre')?.textContent.includes('resourceVersion')")
+				if got := browser.Do[int](t, still, "document.getElementById('event').scrollWidth"); got > width {
+					t.Errorf("the page is %d pixels wide, want at most %d", got, width)
+				}
+				still.Await(t, "dots within their part, and the number of the others", `(() => {
+					const pool = document.querySelector('#store .pool'), {left, right, top, bottom} = pool.getBoundingClientRect()
+					const dots = [...document.querySelectorAll('#dots circle')].map(dot => dot.getBoundingClientRect())
+						.filter(dot => dot.right > left && dot.left < right && dot.bottom > top) // below it, too
+					const more = Number(/^\+([\d,]*) more$/.exec(pool.textContent)?.[1].replaceAll(',', '') ?? 0)
+					return dots.length + more === `+fmt.Sprint(objects)+` && dots.every(dot => dot.bottom < bottom - (more ? 16 : 0))
+				})()`)
+			}
 		})
 	}
 }
@@ -209,7 +263,7 @@ func podServer(t *testing.T, pods int, each time.Duration) (kubeconfig string) {
 		answer, version := json.NewEncoder(w), 0
 		send := func(event string, name int) {
 			version++
-			metadata := object{"namespace": "nginx", "name": fmt.Sprintf("pod-%d", name), "resourceVersion": fmt.Sprint(version)}
+			metadata := object{"namespace": "nginx", "name": fmt.Sprintf("%0253d", name), "resourceVersion": fmt.Sprint(version)}
 			answer.Encode(object{"type": event, "object": object{"kind": "Pod", "apiVersion": "v1", "metadata": metadata}})
 		}
 		if r.URL.Path == "/version" {

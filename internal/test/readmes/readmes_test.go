@@ -55,24 +55,49 @@ func TestReadme(t *testing.T) {
 	t.Run("predictions", func(t *testing.T) { predictions(t, cluster) })
 }
 
-// predictions runs the command of each prediction. It must end by itself and print what it is to show.
+// predictions runs the command of each prediction. It must end by itself and print what it is to show. Those of the controllers have a
+// namespace of their own, so they run beside the others. What stops the API server, or compiles, runs when all others have ended.
 func predictions(t *testing.T, cluster *transcript.Cluster) {
-	root := testcluster.Root(t)
-	for _, chapter := range testkit.Must(manifest.Load(root))(t) {
+	var samples, namespace, alone []manifest.Prediction
+	for _, chapter := range testkit.Must(manifest.Load(testcluster.Root(t)))(t) {
 		for _, p := range chapter.Predictions {
-			t.Run(p.ID, func(t *testing.T) {
-				if os.Getenv("CLUSTER") == "kind" && p.NotOnKind != "" {
-					t.Skip(p.NotOnKind)
-				}
-				command := exec.Command("bash", "-c", p.Run)
-				// A reader's program is not ended by the detector, which scripts/test.sh switches on: 3.B changes the cache.
-				command.Dir, command.Env = root, slices.Concat(os.Environ(), cluster.Env, []string{"KUBE_CACHE_MUTATION_DETECTOR=false"})
-				output, err := command.CombinedOutput()
-				if err != nil || !strings.Contains(string(output), p.Prints) {
-					t.Errorf("%v, and %q is not in what it prints:\n%s", err, p.Prints, output)
-				}
+			switch {
+			case strings.Contains(p.Run, "apiserver.sh"), strings.HasPrefix(p.Run, "go test"):
+				alone = append(alone, p)
+			case strings.Contains(p.Run, "delete namespace prediction"):
+				namespace = append(namespace, p)
+			default:
+				samples = append(samples, p)
+			}
+		}
+	}
+	t.Run("beside", func(t *testing.T) {
+		for name, inOrder := range map[string][]manifest.Prediction{"samples": samples, "namespace": namespace} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				predict(t, cluster, inOrder)
 			})
 		}
+	})
+	t.Run("alone", func(t *testing.T) { predict(t, cluster, alone) })
+}
+
+// predict runs one prediction after the other.
+func predict(t *testing.T, cluster *transcript.Cluster, predictions []manifest.Prediction) {
+	for _, p := range predictions {
+		t.Run(p.ID, func(t *testing.T) {
+			if os.Getenv("CLUSTER") == "kind" && p.NotOnKind != "" {
+				t.Skip(p.NotOnKind)
+			}
+			command := exec.Command("bash", "-p", "-c", p.Run) // as make exercise does
+			// A reader's program is not ended by the detector, which scripts/test.sh switches on: 3.B changes the cache.
+			command.Dir = testcluster.Root(t)
+			command.Env = slices.Concat(os.Environ(), cluster.Env, []string{"KUBE_CACHE_MUTATION_DETECTOR=false"})
+			output, err := command.CombinedOutput()
+			if err != nil || !strings.Contains(string(output), p.Prints) {
+				t.Errorf("%v, and %q is not in what it prints:\n%s", err, p.Prints, output)
+			}
+		})
 	}
 }
 
@@ -82,7 +107,7 @@ func TestKindReadmeOfDeploy(t *testing.T) {
 	root := testcluster.Root(t)
 	t.Setenv("CLUSTER_DIR", filepath.Join(t.TempDir(), "cluster"))
 	t.Cleanup(func() { _ = exec.Command(filepath.Join(root, "scripts/cluster-down.sh")).Run() })
-	up := exec.Command("bash", "-c", "scripts/cluster-up.sh && . scripts/lib.sh && load_pod_images")
+	up := exec.Command("bash", "-p", "-c", "scripts/cluster-up.sh && . scripts/lib.sh && load_pod_images")
 	up.Dir = root
 	if output, err := up.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, output)

@@ -37,12 +37,12 @@ func (p *player) start(script string) (*terminal, error) {
 	term := &terminal{cmd: cmd, root: p.root, ended: make(chan struct{})}
 	cmd.Dir = p.root
 	// Without the variables that lead to another cluster, that make takes for those of a make above it, or that switch
-	// something on for the tests that the README's reader has switched off.
+	// something on for the tests that the README's reader has switched off. KUBERC=off: no kubectl but as it is.
 	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
 		return slices.Contains([]string{"KUBECONFIG", "MAKEFLAGS", "MFLAGS", "MAKELEVEL", "KUBE_CACHE_MUTATION_DETECTOR", "WORKBOOK_TESTS"},
 			name)
-	}), nested+"=1")
+	}), nested+"=1", "KUBERC=off")
 	cmd.Env = append(cmd.Env, p.env...)
 	cmd.Stdout, cmd.Stderr = &term.printed, &term.printed
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

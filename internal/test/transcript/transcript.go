@@ -24,6 +24,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -91,7 +92,7 @@ func (c *Cluster) Test(t *testing.T, folder string, undo ...string) {
 	clean := func() {
 		for _, command := range undo {
 			shell := exec.Command("bash", "-c", command)
-			shell.Dir, shell.Env = p.root, append(os.Environ(), env...)
+			shell.Dir, shell.Env = p.root, slices.Concat(os.Environ(), []string{"KUBERC=off"}, env)
 			_ = shell.Run()
 		}
 	}

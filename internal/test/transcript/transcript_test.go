@@ -97,7 +97,7 @@ func TestReadmes(t *testing.T) {
 		"other blocks are not run": {readme: "```go\n$ exit 1\n```\n```\n# not a heading\n$ exit 1\n```"},
 		"paths in the repository":  {readme: "```console\n$ pwd\n~/client-go-workbook\n```"},
 		"a slow machine":           {readme: "```console\n$ echo 'Waiting for pods, 61 seconds so far.'; echo one\none\n```"},
-		"the environment":          {readme: "```console\n$ echo -$KUBECONFIG-$MAKELEVEL-\n---\n```"},
+		"the environment":          {readme: "```console\n$ echo -$KUBECONFIG-$MAKELEVEL-$KUBERC-\n---off-\n```"},
 
 		"a terminal that ends by itself": {readme: "```console 1\n$ echo one\none\n```"},
 		"two commands in a terminal":     {readme: "```console 1\n$ echo one\none\n$ echo two\ntwo\n```"},

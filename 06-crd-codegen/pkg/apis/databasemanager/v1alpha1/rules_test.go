@@ -45,6 +45,8 @@ func check(t *testing.T, err error, words string) {
 		t.Errorf("rejected: %v", err)
 	case words != "" && err == nil:
 		t.Errorf("accepted, want it rejected with %q", words)
+	case err != nil && strings.Contains(err.Error(), "evaluating rule"):
+		t.Errorf("a rule cannot be evaluated, whose message says what is not so: %v", err)
 	case words != "" && !strings.Contains(err.Error(), words):
 		t.Errorf("rejected with %q, want %q in it", err, words)
 	}
@@ -114,6 +116,8 @@ func TestCreate(t *testing.T) {
 		"storageSize of no int64":       {with("storageSize: '1e32'"), "storageSize is more than 1Pi"},
 		"storageSize without its unit":  {with("storageSize: 10"), "storageSize is less than 1Mi"},
 		"storageSize with a wrong unit": {with("storageSize: 10GB"), "spec.storageSize in body should match"},
+		"storageSize of IEC bytes":      {with("storageSize: 1GiB"), "storageSize is not a quantity"},
+		"storageSize beyond all units":  {with("storageSize: 1e99999999999999999999"), "storageSize is not a quantity"},
 		"storageSize empty":             {with("storageSize: ''"), "spec.storageSize in body should match"},
 		"storageSize of no replica":     {with("storageSize: 1Gi, replicas: 0"), ""},
 		"storageSize of two replicas":   {with("storageSize: 1Gi, replicas: 2"), "at most 1 replica"},
@@ -158,6 +162,7 @@ func TestUpdate(t *testing.T) {
 		"storageSize grows":  {spec + "storageSize: 900Mi", spec + "storageSize: 1Gi", ""},
 		"storageSize equal":  {spec + "storageSize: 1024Mi", spec + "storageSize: 1073741824", ""},
 		"storageSize less":   {spec + "storageSize: 1Gi", spec + "storageSize: 900Mi", "storageSize can't shrink"},
+		"storageSize typo":   {spec + "storageSize: 1Gi", spec + "storageSize: 1GiB", "storageSize is not a quantity"},
 		"storageSize added":  {spec, spec + "storageSize: 1Gi", "neither added nor removed"},
 		"storageSize gone":   {spec + "storageSize: 1Gi", spec, "neither added nor removed"},
 		"adoptFrom equal":    {adopting, adopting + ", replicas: 0", ""},

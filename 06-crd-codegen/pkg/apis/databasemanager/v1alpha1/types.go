@@ -73,9 +73,10 @@ type DatabaseManagerSpec struct {
 	// The size of the volume that the data are kept on, such as 10Gi. Without it they are deleted with the pod.
 	// It can grow, if the storage class allows it, but not shrink.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('1Mi')) >= 0",message="storageSize is less than 1Mi: a number without a unit, such as Gi, is in bytes"
-	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('1Pi')) <= 0",message="storageSize is more than 1Pi"
-	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity(string(oldSelf))) >= 0",message="storageSize can't shrink"
+	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self))",message="storageSize is not a quantity: write it as 10Gi or 500M"
+	// +kubebuilder:validation:XValidation:rule="!isQuantity(string(self)) || quantity(string(self)).compareTo(quantity('1Mi')) >= 0",message="storageSize is less than 1Mi: a number without a unit, such as Gi, is in bytes"
+	// +kubebuilder:validation:XValidation:rule="!isQuantity(string(self)) || quantity(string(self)).compareTo(quantity('1Pi')) <= 0",message="storageSize is more than 1Pi"
+	// +kubebuilder:validation:XValidation:rule="!isQuantity(string(self)) || quantity(string(self)).compareTo(quantity(string(oldSelf))) >= 0",message="storageSize can't shrink"
 	StorageSize *resource.Quantity `json:"storageSize,omitempty"`
 
 	// What happens to the Deployment and the other children when this object is deleted: Delete or Retain.

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -13,98 +12,9 @@ import (
 	"k8s.io/client-go/tools/pager"
 )
 
-// AsksForAllAtOnce sets no limit, so all pods come in one answer.
-func AsksForAllAtOnce(ctx context.Context, pods typedcorev1.PodInterface, pageSize int64) ([]string, error) {
-	var names []string
-	page, err := pods.List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, err
-	}
-	for _, pod := range page.Items {
-		names = append(names, pod.Name)
-	}
-	return names, nil
-}
-
-// AsksForTheFirstPageAgain never sets Continue: each answer is the first page.
-func AsksForTheFirstPageAgain(ctx context.Context, pods typedcorev1.PodInterface, pageSize int64) ([]string, error) {
-	var names []string
-	options := metav1.ListOptions{Limit: pageSize}
-	for {
-		page, err := pods.List(ctx, options)
-		if err != nil {
-			return nil, err
-		}
-		for _, pod := range page.Items {
-			names = append(names, pod.Name)
-		}
-		if page.Continue == "" {
-			return names, nil
-		}
-	}
-}
-
 // HasAContextOfItsOwn does not hand ctx on: nobody can end its requests.
 func HasAContextOfItsOwn(_ context.Context, pods typedcorev1.PodInterface, pageSize int64) ([]string, error) {
 	return PodNames(context.TODO(), pods, pageSize)
-}
-
-// IgnoresTheErrorOfAPage returns the names of the pages before the one that failed, as if they were all.
-func IgnoresTheErrorOfAPage(ctx context.Context, pods typedcorev1.PodInterface, pageSize int64) ([]string, error) {
-	var names []string
-	options := metav1.ListOptions{Limit: pageSize}
-	for {
-		page, err := pods.List(ctx, options)
-		if err != nil {
-			break
-		}
-		for _, pod := range page.Items {
-			names = append(names, pod.Name)
-		}
-		if page.Continue == "" {
-			break
-		}
-		options.Continue = page.Continue
-	}
-	return names, nil
-}
-
-// KeepsTheLastPage replaces the names at each page, instead of adding to them.
-func KeepsTheLastPage(ctx context.Context, pods typedcorev1.PodInterface, pageSize int64) ([]string, error) {
-	options := metav1.ListOptions{Limit: pageSize}
-	for {
-		page, err := pods.List(ctx, options)
-		if err != nil {
-			return nil, err
-		}
-		var names []string
-		for _, pod := range page.Items {
-			names = append(names, pod.Name)
-		}
-		if page.Continue == "" {
-			return names, nil
-		}
-		options.Continue = page.Continue
-	}
-}
-
-// ReturnsWhatItHasAfterAnyOtherError returns the error 410, and takes any other one for the end of the list.
-func ReturnsWhatItHasAfterAnyOtherError(ctx context.Context, pods typedcorev1.PodInterface, pageSize int64) ([]string, error) {
-	var names []string
-	options := metav1.ListOptions{Limit: pageSize}
-	for {
-		page, err := pods.List(ctx, options)
-		if apierrors.IsResourceExpired(err) {
-			return nil, err
-		}
-		for _, pod := range page.Items { // none, if err is not nil
-			names = append(names, pod.Name)
-		}
-		if page.Continue == "" {
-			return names, nil
-		}
-		options.Continue = page.Continue
-	}
 }
 
 // ListsAllAfter410 leaves the pages to client-go's pager, which sends a List without a limit when a page has expired.
@@ -147,25 +57,6 @@ func ShadowsThePage(ctx context.Context, pods typedcorev1.PodInterface, pageSize
 		}
 	}
 	return names, nil
-}
-
-// StopsAtAShortPage takes a page that is not full for the last one.
-func StopsAtAShortPage(ctx context.Context, pods typedcorev1.PodInterface, pageSize int64) ([]string, error) {
-	var names []string
-	options := metav1.ListOptions{Limit: pageSize}
-	for {
-		page, err := pods.List(ctx, options)
-		if err != nil {
-			return nil, err
-		}
-		for _, pod := range page.Items {
-			names = append(names, pod.Name)
-		}
-		if len(page.Items) < int(pageSize) {
-			return names, nil
-		}
-		options.Continue = page.Continue
-	}
 }
 
 // StopsAtAShortPageWithAContinue reads Continue, and yet takes a page that is not full for the last one.

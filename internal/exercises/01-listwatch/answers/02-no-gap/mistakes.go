@@ -27,11 +27,6 @@ func WatchesFromTheNewestVersionOfAPod(ctx context.Context, pods typedcorev1.Pod
 	})
 }
 
-// WatchesFromVersionZero watches from version 0, which means any version: the server sends all pods again.
-func WatchesFromVersionZero(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error {
-	return listAndWatch(ctx, pods, report, func(*corev1.PodList) string { return "0" })
-}
-
 // WatchesFromNoVersion gives the watch no version: the server sends all pods again, as they are now.
 func WatchesFromNoVersion(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error {
 	return listAndWatch(ctx, pods, report, func(*corev1.PodList) string { return "" })
@@ -53,26 +48,6 @@ func listAndWatch(
 		return err
 	}
 	defer changes.Stop()
-	for event := range changes.ResultChan() {
-		report(string(event.Type), event.Object.(*corev1.Pod).Name)
-	}
-	return nil
-}
-
-// WatchesBeforeTheList begins the watch too early, and sees again what the list has shown.
-func WatchesBeforeTheList(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error {
-	changes, err := pods.Watch(ctx, metav1.ListOptions{})
-	if err != nil {
-		return err
-	}
-	defer changes.Stop()
-	list, err := pods.List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return err
-	}
-	for _, pod := range list.Items {
-		report("LISTED", pod.Name)
-	}
 	for event := range changes.ResultChan() {
 		report(string(event.Type), event.Object.(*corev1.Pod).Name)
 	}
@@ -104,26 +79,6 @@ func GivesUpInSilence(ctx context.Context, pods typedcorev1.PodInterface, report
 			return nil
 		}
 	}
-}
-
-// HidesTheErrorOfTheWatch returns nil when there is no watch: its caller takes that for the end of one.
-func HidesTheErrorOfTheWatch(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error {
-	list, err := pods.List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return err
-	}
-	for _, pod := range list.Items {
-		report("LISTED", pod.Name)
-	}
-	changes, err := pods.Watch(ctx, metav1.ListOptions{ResourceVersion: list.ResourceVersion})
-	if err != nil {
-		return nil
-	}
-	defer changes.Stop()
-	for event := range changes.ResultChan() {
-		report(string(event.Type), event.Object.(*corev1.Pod).Name)
-	}
-	return nil
 }
 
 // WatchesFromTheNextVersion adds one to the version of the list: the watch sends what comes after that, so one write is lost.

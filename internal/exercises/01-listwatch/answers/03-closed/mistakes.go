@@ -118,28 +118,6 @@ func TakesNoVersionOfADeletion(
 	}
 }
 
-// TakesAnErrorForTheEnd returns nil after each error: its caller thinks that ctx has ended.
-func TakesAnErrorForTheEnd(
-	ctx context.Context, pods typedcorev1.PodInterface, resourceVersion string, report func(event, name string),
-) error {
-	for {
-		var err error
-		if resourceVersion, err = watchOnce(ctx, pods, resourceVersion, report); err != nil {
-			return nil
-		}
-	}
-}
-
-// AsksAgainAfterEachError sends the request that has failed again, at once and without end.
-func AsksAgainAfterEachError(
-	ctx context.Context, pods typedcorev1.PodInterface, resourceVersion string, report func(event, name string),
-) error {
-	for ctx.Err() == nil {
-		resourceVersion, _ = watchOnce(ctx, pods, resourceVersion, report)
-	}
-	return nil
-}
-
 // LeavesOutSmallerTexts wants to report nothing twice, and compares versions as texts: 10001 seems to be older than 9998.
 func LeavesOutSmallerTexts(
 	ctx context.Context, pods typedcorev1.PodInterface, resourceVersion string, report func(event, name string),

@@ -1,9 +1,7 @@
 package exercise
 
 import (
-	"cmp"
 	"context"
-	"strconv"
 	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
@@ -75,47 +73,6 @@ func TakesVersionsOfBookmarksOnly(
 	})
 }
 
-// ComparesVersionsAsTexts never takes a smaller version, but as a text, 10001 is smaller than 9998.
-func ComparesVersionsAsTexts(
-	ctx context.Context, pods typedcorev1.PodInterface, resourceVersion string, report func(event, name string),
-) error {
-	options := metav1.ListOptions{ResourceVersion: resourceVersion, AllowWatchBookmarks: true}
-	return follow(ctx, pods, &options, func(event watch.EventType, pod *corev1.Pod) {
-		if event != watch.Bookmark {
-			report(string(event), pod.Name)
-		}
-		options.ResourceVersion = max(options.ResourceVersion, pod.ResourceVersion)
-	})
-}
-
-// PrefersBookmarks begins at the last bookmark, also if an event came after it: that event comes again.
-func PrefersBookmarks(ctx context.Context, pods typedcorev1.PodInterface, resourceVersion string, report func(event, name string)) error {
-	options := metav1.ListOptions{ResourceVersion: resourceVersion, AllowWatchBookmarks: true}
-	bookmark := "" // of this watch
-	return follow(ctx, pods, &options, func(event watch.EventType, pod *corev1.Pod) {
-		if event == watch.Bookmark {
-			bookmark = pod.ResourceVersion
-		} else {
-			report(string(event), pod.Name)
-		}
-		options.ResourceVersion = cmp.Or(bookmark, pod.ResourceVersion)
-	})
-}
-
-// Reads32Bits takes the version of a bookmark for a number of 32 bits: each greater one becomes 4294967295.
-func Reads32Bits(ctx context.Context, pods typedcorev1.PodInterface, resourceVersion string, report func(event, name string)) error {
-	options := metav1.ListOptions{ResourceVersion: resourceVersion, AllowWatchBookmarks: true}
-	return follow(ctx, pods, &options, func(event watch.EventType, pod *corev1.Pod) {
-		options.ResourceVersion = pod.ResourceVersion
-		if event != watch.Bookmark {
-			report(string(event), pod.Name)
-			return
-		}
-		version, _ := strconv.ParseUint(pod.ResourceVersion, 10, 32)
-		options.ResourceVersion = strconv.FormatUint(version, 10)
-	})
-}
-
 // latest is the version of the last bookmark. A second Follow gets it, too.
 var latest atomic.Value
 
@@ -156,16 +113,6 @@ func (b bookmarks) Watch(ctx context.Context, options metav1.ListOptions) (watch
 		}
 		return event, true
 	}), nil
-}
-
-// HidesErrors returns nil after each error: its caller thinks that ctx has ended.
-func HidesErrors(ctx context.Context, pods typedcorev1.PodInterface, resourceVersion string, report func(event, name string)) error {
-	for {
-		var err error
-		if resourceVersion, err = watchOnce(ctx, pods, resourceVersion, report); err != nil {
-			return nil
-		}
-	}
 }
 
 // follow is Follow without what the mistakes differ in: handle gets each event, and sets the options of the next watch.

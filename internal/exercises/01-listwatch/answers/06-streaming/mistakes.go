@@ -154,26 +154,6 @@ func LeavesTheWatchOpen(ctx context.Context, pods typedcorev1.PodInterface) (nam
 	return collect(w)
 }
 
-// TakesAnyBookmarkForTheEnd does not look at the annotation: the server sends other bookmarks, too.
-func TakesAnyBookmarkForTheEnd(ctx context.Context, pods typedcorev1.PodInterface) (names []string, resourceVersion string, err error) {
-	w, err := pods.Watch(ctx, options())
-	if err != nil {
-		return nil, "", err
-	}
-	defer w.Stop()
-	for event := range w.ResultChan() {
-		switch event.Type {
-		case watch.Added:
-			names = append(names, event.Object.(*corev1.Pod).Name)
-		case watch.Bookmark:
-			return names, event.Object.(*corev1.Pod).ResourceVersion, nil
-		case watch.Error:
-			return nil, "", apierrors.FromObject(event.Object)
-		}
-	}
-	return nil, "", errors.New("the watch has ended before the initial events have")
-}
-
 // DoesNotLookAtErrorEvents waits for more after an ERROR, which is the last event.
 func DoesNotLookAtErrorEvents(ctx context.Context, pods typedcorev1.PodInterface) (names []string, resourceVersion string, err error) {
 	w, err := pods.Watch(ctx, options())
@@ -187,21 +167,6 @@ func DoesNotLookAtErrorEvents(ctx context.Context, pods typedcorev1.PodInterface
 // HasAContextOfItsOwn does not hand ctx on: nobody can end its watch.
 func HasAContextOfItsOwn(_ context.Context, pods typedcorev1.PodInterface) (names []string, resourceVersion string, err error) {
 	return PodNames(context.Background(), pods)
-}
-
-// TakesAPodForTheEnd looks for the annotation, and not for the bookmark. A pod can have it, too.
-func TakesAPodForTheEnd(ctx context.Context, pods typedcorev1.PodInterface) (names []string, resourceVersion string, err error) {
-	w, err := pods.Watch(ctx, options())
-	if err != nil {
-		return nil, "", err
-	}
-	defer w.Stop()
-	return collect(watch.Filter(w, func(event watch.Event) (watch.Event, bool) {
-		if pod, ok := event.Object.(*corev1.Pod); ok && pod.Annotations[metav1.InitialEventsAnnotationKey] == "true" {
-			event.Type = watch.Bookmark
-		}
-		return event, true
-	}))
 }
 
 // OpensTheNextWatch does after any error what exercise 1.3 asks for, without end.

@@ -73,21 +73,6 @@ func (i impatient) Read(p []byte) (int, error) {
 	return i.Conn.Read(p)
 }
 
-// SetsADurationInsteadOfSeconds writes the duration as text, such as 5s. The variable holds seconds.
-func SetsADurationInsteadOfSeconds(config *rest.Config, silence time.Duration) (typedcorev1.PodsGetter, error) {
-	os.Setenv("HTTP2_READ_IDLE_TIMEOUT_SECONDS", (silence / 2).String())
-	os.Setenv("HTTP2_PING_TIMEOUT_SECONDS", (silence / 2).String())
-	return typedcorev1.NewForConfig(config)
-}
-
-// SetsTheIdleTimeOnly sends the ping in time, but waits too long for the answer.
-func SetsTheIdleTimeOnly(config *rest.Config, silence time.Duration) (typedcorev1.PodsGetter, error) {
-	if err := os.Setenv("HTTP2_READ_IDLE_TIMEOUT_SECONDS", strconv.Itoa(int(silence.Seconds()))); err != nil {
-		return nil, err
-	}
-	return typedcorev1.NewForConfig(config)
-}
-
 // SetsTheTimeoutOfTheClient limits the time of a whole request, also of a watch that works.
 func SetsTheTimeoutOfTheClient(config *rest.Config, silence time.Duration) (typedcorev1.PodsGetter, error) {
 	config = rest.CopyConfig(config)
@@ -116,14 +101,6 @@ func SetsTheTimesAfterTheClient(config *rest.Config, silence time.Duration) (typ
 	return client, nil
 }
 
-// SharesATransport has the transport of an earlier client of the same config, with the times of that one.
-func SharesATransport(config *rest.Config, silence time.Duration) (typedcorev1.PodsGetter, error) {
-	for _, variable := range []string{"HTTP2_READ_IDLE_TIMEOUT_SECONDS", "HTTP2_PING_TIMEOUT_SECONDS"} {
-		os.Setenv(variable, strconv.Itoa(int(silence.Seconds())/2))
-	}
-	return typedcorev1.NewForConfig(config)
-}
-
 // LeavesTheAnswer15Seconds sends the ping 15 seconds before the end, which is too early for a silence of 10: then it never pauses.
 func LeavesTheAnswer15Seconds(config *rest.Config, silence time.Duration) (typedcorev1.PodsGetter, error) {
 	tlsConfig, err := rest.TLSConfigFor(config)
@@ -141,12 +118,4 @@ func LeavesTheAnswer15Seconds(config *rest.Config, silence time.Duration) (typed
 		return nil, err
 	}
 	return typedcorev1.NewForConfigAndClient(config, &http.Client{Transport: transport})
-}
-
-// ChangesTheConfig sets Dial in its caller's config, which other clients are made of, too.
-func ChangesTheConfig(config *rest.Config, silence time.Duration) (typedcorev1.PodsGetter, error) {
-	if config.Dial == nil {
-		config.Dial = (&net.Dialer{}).DialContext
-	}
-	return NewPods(config, silence)
 }

@@ -93,20 +93,6 @@ func DoesNotWaitForTheHandlers(ctx context.Context, clientset kubernetes.Interfa
 	return nil
 }
 
-// StartsBeforeTheInformerExists starts the factory while it has no informer yet.
-func StartsBeforeTheInformerExists(ctx context.Context, clientset kubernetes.Interface, handlers ...cache.ResourceEventHandler) error {
-	factory := informers.NewSharedInformerFactory(clientset, 0)
-	factory.StartWithContext(ctx)
-	defer factory.Shutdown()
-	for _, handler := range handlers {
-		if _, err := factory.Core().V1().Pods().Informer().AddEventHandler(handler); err != nil {
-			return err
-		}
-	}
-	<-ctx.Done()
-	return nil
-}
-
 // StartsAGoroutineForEachCall delays no handler, but calls one several times at once, and in any order.
 func StartsAGoroutineForEachCall(ctx context.Context, clientset kubernetes.Interface, handlers ...cache.ResourceEventHandler) error {
 	var calls sync.WaitGroup
@@ -128,66 +114,6 @@ func StartsAGoroutineForEachCall(ctx context.Context, clientset kubernetes.Inter
 			}
 		},
 	})
-}
-
-// Sleeps hopes that each handler has ended ten seconds later.
-func Sleeps(ctx context.Context, clientset kubernetes.Interface, handlers ...cache.ResourceEventHandler) error {
-	defer time.Sleep(10 * time.Second)
-	return DoesNotWaitForTheHandlers(ctx, clientset, handlers...)
-}
-
-// WaitsForTheInformersOnly does not wait for ctx itself. Without handlers it has no informer, and returns at once.
-func WaitsForTheInformersOnly(ctx context.Context, clientset kubernetes.Interface, handlers ...cache.ResourceEventHandler) error {
-	factory := informers.NewSharedInformerFactory(clientset, 0)
-	for _, handler := range handlers {
-		if _, err := factory.Core().V1().Pods().Informer().AddEventHandler(handler); err != nil {
-			return err
-		}
-	}
-	factory.StartWithContext(ctx)
-	factory.Shutdown()
-	return nil
-}
-
-// RemovesTheHandlers removes each handler when ctx has ended. That does not wait for its last call.
-func RemovesTheHandlers(ctx context.Context, clientset kubernetes.Interface, handlers ...cache.ResourceEventHandler) error {
-	factory := informers.NewSharedInformerFactory(clientset, 0)
-	informer := factory.Core().V1().Pods().Informer()
-	var registrations []cache.ResourceEventHandlerRegistration
-	for _, handler := range handlers {
-		registration, err := informer.AddEventHandler(handler)
-		if err != nil {
-			return err
-		}
-		registrations = append(registrations, registration)
-	}
-	factory.StartWithContext(ctx)
-	<-ctx.Done()
-	for _, registration := range registrations {
-		if err := informer.RemoveEventHandler(registration); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-var (
-	once   sync.Once
-	shared informers.SharedInformerFactory
-)
-
-// KeepsTheFactory has one factory for all calls. A second call gets an informer of the first one's server, which has ended.
-func KeepsTheFactory(ctx context.Context, clientset kubernetes.Interface, handlers ...cache.ResourceEventHandler) error {
-	once.Do(func() { shared = informers.NewSharedInformerFactory(clientset, 0) })
-	for _, handler := range handlers {
-		if _, err := shared.Core().V1().Pods().Informer().AddEventHandler(handler); err != nil {
-			return err
-		}
-	}
-	shared.StartWithContext(ctx)
-	defer shared.Shutdown()
-	<-ctx.Done()
-	return nil
 }
 
 // WaitsUntilTheInformerIsStopped looks at IsStopped, which is true while handlers still run.

@@ -4,21 +4,10 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/cache"
 )
-
-// IgnoresThatCtxHasEnded does not read what WaitFor returns.
-func IgnoresThatCtxHasEnded(ctx context.Context, pods cache.TypedSharedIndexInformer[*corev1.Pod], remember func(*corev1.Pod)) error {
-	registration, err := pods.AddTypedEventHandler(cache.TypedResourceEventHandlerFuncs[*corev1.Pod]{AddFunc: remember})
-	if err != nil {
-		return err
-	}
-	cache.WaitFor(ctx, "", registration.HasSyncedChecker())
-	return nil
-}
 
 // WaitsForTheInformer waits for the informer's store, not for its handler.
 func WaitsForTheInformer(ctx context.Context, pods cache.TypedSharedIndexInformer[*corev1.Pod], remember func(*corev1.Pod)) error {
@@ -27,38 +16,6 @@ func WaitsForTheInformer(ctx context.Context, pods cache.TypedSharedIndexInforme
 		return err
 	}
 	if !cache.WaitForCacheSync(ctx.Done(), pods.HasSynced) {
-		return ctx.Err()
-	}
-	return nil
-}
-
-// Sleeps hopes that a second and a half is enough.
-func Sleeps(ctx context.Context, pods cache.TypedSharedIndexInformer[*corev1.Pod], remember func(*corev1.Pod)) error {
-	_, err := pods.AddTypedEventHandler(cache.TypedResourceEventHandlerFuncs[*corev1.Pod]{AddFunc: remember})
-	if err != nil {
-		return err
-	}
-	select {
-	case <-time.After(1500 * time.Millisecond):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// CountsThePodsOfTheStore waits until it has as many pods as the store. Before the first list has come, that is none.
-func CountsThePodsOfTheStore(ctx context.Context, pods cache.TypedSharedIndexInformer[*corev1.Pod], remember func(*corev1.Pod)) error {
-	var remembered atomic.Int64
-	_, err := pods.AddTypedEventHandler(cache.TypedResourceEventHandlerFuncs[*corev1.Pod]{
-		AddFunc: func(pod *corev1.Pod) {
-			remember(pod)
-			remembered.Add(1)
-		},
-	})
-	if err != nil {
-		return err
-	}
-	if !cache.WaitForCacheSync(ctx.Done(), func() bool { return int(remembered.Load()) == len(pods.GetStore().ListKeys()) }) {
 		return ctx.Err()
 	}
 	return nil
@@ -73,21 +30,6 @@ func RemembersByName(ctx context.Context, pods cache.TypedSharedIndexInformer[*c
 			remember(pod)
 		}
 	})
-}
-
-// PollsEverySecond sees up to a second later that ctx has ended.
-func PollsEverySecond(ctx context.Context, pods cache.TypedSharedIndexInformer[*corev1.Pod], remember func(*corev1.Pod)) error {
-	registration, err := pods.AddTypedEventHandler(cache.TypedResourceEventHandlerFuncs[*corev1.Pod]{AddFunc: remember})
-	for err == nil && !registration.HasSynced() {
-		time.Sleep(time.Second)
-		err = ctx.Err()
-	}
-	return err
-}
-
-// StartsGoroutines has a quick handler: it does not wait for remember, and so nobody does.
-func StartsGoroutines(ctx context.Context, pods cache.TypedSharedIndexInformer[*corev1.Pod], remember func(*corev1.Pod)) error {
-	return Load(ctx, pods, func(pod *corev1.Pod) { go remember(pod) })
 }
 
 // WaitsForItsHandlerWithoutCtx waits for the informer until ctx ends, and for its own handler however long that takes.

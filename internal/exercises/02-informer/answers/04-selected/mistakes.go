@@ -8,24 +8,10 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// SetsTheOptionTwice sets WithTweakListOptions twice: the second one replaces the first.
-func SetsTheOptionTwice(clientset kubernetes.Interface, namespace, app, node string) informers.SharedInformerFactory {
-	return newFactory(clientset, namespace,
-		func(options *metav1.ListOptions) { options.LabelSelector = "app=" + app },
-		func(options *metav1.ListOptions) { options.FieldSelector = "spec.nodeName=" + node })
-}
-
 // OverwritesTheReflectorsOptions replaces all options, also those of the reflector: it asks for a list again, not for a watch.
 func OverwritesTheReflectorsOptions(clientset kubernetes.Interface, namespace, app, node string) informers.SharedInformerFactory {
 	return newFactory(clientset, namespace, func(options *metav1.ListOptions) {
 		*options = metav1.ListOptions{LabelSelector: "app=" + app, FieldSelector: "spec.nodeName=" + node}
-	})
-}
-
-// SelectsTheNodeByALabel takes the node for a label. It is a field of the pod.
-func SelectsTheNodeByALabel(clientset kubernetes.Interface, namespace, app, node string) informers.SharedInformerFactory {
-	return newFactory(clientset, namespace, func(options *metav1.ListOptions) {
-		options.LabelSelector = "app=" + app + ",spec.nodeName=" + node
 	})
 }
 

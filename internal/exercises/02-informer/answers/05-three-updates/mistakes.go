@@ -36,19 +36,6 @@ func ComparesVersionsAsTexts(pods cache.TypedSharedIndexInformer[*corev1.Pod], o
 	})
 }
 
-// ComparesGenerations compares the generation, which counts changes of the spec only.
-func ComparesGenerations(pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Writer) error {
-	return onUpdate(pods, out, func(old, pod *corev1.Pod) string {
-		switch {
-		case old == pod:
-			return "resync"
-		case old.Generation == pod.Generation:
-			return "relisted"
-		}
-		return "changed"
-	})
-}
-
 // ComparesLabelsAndStatus compares parts of the pod, and so misses a change of another part.
 func ComparesLabelsAndStatus(pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Writer) error {
 	return onUpdate(pods, out, func(old, pod *corev1.Pod) string {

@@ -1,7 +1,6 @@
 package exercise
 
 import (
-	"fmt"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,26 +24,6 @@ func AssertsASecret(object any) (any, error) {
 		shrink(secret)
 	}
 	return secret, nil
-}
-
-// FailsForOtherTypes returns an error for other types, which keeps these objects out of the store.
-func FailsForOtherTypes(object any) (any, error) {
-	secret, ok := object.(*corev1.Secret)
-	if !ok {
-		return nil, fmt.Errorf("%T is not a Secret", object)
-	}
-	if secret.Data != nil {
-		shrink(secret)
-	}
-	return secret, nil
-}
-
-// ComputesTheChecksumAgain computes the checksum of no data at the second call.
-func ComputesTheChecksumAgain(object any) (any, error) {
-	if secret, ok := object.(*corev1.Secret); ok {
-		shrink(secret)
-	}
-	return object, nil
 }
 
 // shrink replaces the data by its checksum.

@@ -1,27 +1,10 @@
 package exercise
 
 import (
-	"strings"
-
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 	corelisters "k8s.io/client-go/listers/core/v1"
 )
-
-// DoesNotLookAtTheError does not look at the error, and reads from the pod that is nil.
-func DoesNotLookAtTheError(pods corelisters.PodLister, namespace, name string) (string, error) {
-	pod, _ := pods.Pods(namespace).Get(name)
-	return pod.Spec.Containers[0].Image, nil
-}
-
-// TakesNotFoundForAFailure returns NotFound, too, so a controller would retry for a pod that is gone.
-func TakesNotFoundForAFailure(pods corelisters.PodLister, namespace, name string) (string, error) {
-	pod, err := pods.Pods(namespace).Get(name)
-	if err != nil {
-		return "", err
-	}
-	return pod.Spec.Containers[0].Image, nil
-}
 
 // ReadsTheWholeStore goes through all pods for one.
 func ReadsTheWholeStore(pods corelisters.PodLister, namespace, name string) (string, error) {
@@ -35,27 +18,6 @@ func ReadsTheWholeStore(pods corelisters.PodLister, namespace, name string) (str
 		}
 	}
 	return "", nil
-}
-
-// TakesEveryFailureForNotFound says that there is no such pod when it knows nothing.
-func TakesEveryFailureForNotFound(pods corelisters.PodLister, namespace, name string) (string, error) {
-	pod, err := pods.Pods(namespace).Get(name)
-	if err != nil {
-		return "", nil
-	}
-	return pod.Spec.Containers[0].Image, nil
-}
-
-// LooksForWordsInTheError takes an error for NotFound that has these words for another reason.
-func LooksForWordsInTheError(pods corelisters.PodLister, namespace, name string) (string, error) {
-	pod, err := pods.Pods(namespace).Get(name)
-	if err != nil && strings.Contains(err.Error(), "not found") {
-		return "", nil
-	}
-	if err != nil {
-		return "", err
-	}
-	return pod.Spec.Containers[0].Image, nil
 }
 
 var images = map[string]string{}

@@ -1,7 +1,6 @@
 package exercise
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -43,84 +42,9 @@ func WantsOneLabelOnly(pods corelisters.PodLister, service *corev1.Service) ([]s
 	return names, err
 }
 
-// WantsTheLabelsToBeEqual leaves out a pod that has other labels, too.
-func WantsTheLabelsToBeEqual(pods corelisters.PodLister, service *corev1.Service) ([]string, error) {
-	found, err := pods.Pods(service.Namespace).List(labels.Everything())
-	var names []string
-	for _, pod := range found {
-		if maps.Equal(pod.Labels, service.Spec.Selector) {
-			names = append(names, pod.Name)
-		}
-	}
-	slices.Sort(names)
-	return names, err
-}
-
-// TakesNoSelectorForAllPods gives SelectorFromSet an empty set, which matches every pod.
-func TakesNoSelectorForAllPods(pods corelisters.PodLister, service *corev1.Service) ([]string, error) {
-	found, err := pods.Pods(service.Namespace).List(labels.SelectorFromSet(service.Spec.Selector))
-	var names []string
-	for _, pod := range found {
-		names = append(names, pod.Name)
-	}
-	slices.Sort(names)
-	return names, err
-}
-
-// ExpectsAnOrderFromTheLister does not sort the names.
-func ExpectsAnOrderFromTheLister(pods corelisters.PodLister, service *corev1.Service) ([]string, error) {
-	if len(service.Spec.Selector) == 0 {
-		return nil, nil
-	}
-	found, err := pods.Pods(service.Namespace).List(labels.SelectorFromSet(service.Spec.Selector))
-	var names []string
-	for _, pod := range found {
-		names = append(names, pod.Name)
-	}
-	return names, err
-}
-
-// TakesAMissingLabelForAnEmptyOne reads "" from the map of a pod that does not have the label.
-func TakesAMissingLabelForAnEmptyOne(pods corelisters.PodLister, service *corev1.Service) ([]string, error) {
-	found, err := pods.Pods(service.Namespace).List(labels.Everything())
-	var names []string
-	for _, pod := range found {
-		belongs := len(service.Spec.Selector) > 0
-		for key, value := range service.Spec.Selector {
-			belongs = belongs && pod.Labels[key] == value
-		}
-		if belongs {
-			names = append(names, pod.Name)
-		}
-	}
-	slices.Sort(names)
-	return names, err
-}
-
-// IgnoresTheError says that the Service has no pods when the lister has failed.
-func IgnoresTheError(pods corelisters.PodLister, service *corev1.Service) ([]string, error) {
-	if len(service.Spec.Selector) == 0 {
-		return nil, nil
-	}
-	found, _ := pods.Pods(service.Namespace).List(labels.SelectorFromSet(service.Spec.Selector))
-	var names []string
-	for _, pod := range found {
-		names = append(names, pod.Name)
-	}
-	slices.Sort(names)
-	return names, nil
-}
-
 // LeavesOutWhatIsBeingDeleted takes a pod whose deletion has begun for one that is gone.
 func LeavesOutWhatIsBeingDeleted(pods corelisters.PodLister, service *corev1.Service) ([]string, error) {
 	return podsOf(pods, service, func(pod *corev1.Pod) bool { return pod.DeletionTimestamp == nil })
-}
-
-// LeavesOutWhatHasEnded looks at the phase, too.
-func LeavesOutWhatHasEnded(pods corelisters.PodLister, service *corev1.Service) ([]string, error) {
-	return podsOf(pods, service, func(pod *corev1.Pod) bool {
-		return pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
-	})
 }
 
 // podsOf is PodsOf with another condition.

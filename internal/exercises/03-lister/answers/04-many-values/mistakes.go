@@ -8,40 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// ForgetsTheInitContainers looks into the containers only.
-func ForgetsTheInitContainers(pod *corev1.Pod) ([]string, error) {
-	var configMaps []string
-	for _, volume := range pod.Spec.Volumes {
-		if volume.ConfigMap != nil {
-			configMaps = append(configMaps, pod.Namespace+"/"+volume.ConfigMap.Name)
-		}
-	}
-	for _, container := range pod.Spec.Containers {
-		for _, source := range container.EnvFrom {
-			if source.ConfigMapRef != nil {
-				configMaps = append(configMaps, pod.Namespace+"/"+source.ConfigMapRef.Name)
-			}
-		}
-	}
-	return configMaps, nil
-}
-
-// TakesEveryVolumeForAConfigMap takes the name of every volume for the name of a ConfigMap.
-func TakesEveryVolumeForAConfigMap(pod *corev1.Pod) ([]string, error) {
-	var configMaps []string
-	for _, volume := range pod.Spec.Volumes {
-		configMaps = append(configMaps, pod.Namespace+"/"+volume.ConfigMap.Name)
-	}
-	for _, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
-		for _, source := range container.EnvFrom {
-			if source.ConfigMapRef != nil {
-				configMaps = append(configMaps, pod.Namespace+"/"+source.ConfigMapRef.Name)
-			}
-		}
-	}
-	return configMaps, nil
-}
-
 // ReturnsTheFirstValueOnly returns when it has found one.
 func ReturnsTheFirstValueOnly(pod *corev1.Pod) ([]string, error) {
 	var configMaps []string
@@ -99,45 +65,11 @@ func LeavesTheNamespaceOut(pod *corev1.Pod) ([]string, error) {
 	return configMaps, nil
 }
 
-// TakesTheVolumesName takes the name of the volume in the pod for the name of the ConfigMap.
-func TakesTheVolumesName(pod *corev1.Pod) ([]string, error) {
-	var configMaps []string
-	for _, volume := range pod.Spec.Volumes {
-		if volume.ConfigMap != nil {
-			configMaps = append(configMaps, pod.Namespace+"/"+volume.Name)
-		}
-	}
-	for _, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
-		for _, source := range container.EnvFrom {
-			if source.ConfigMapRef != nil {
-				configMaps = append(configMaps, pod.Namespace+"/"+source.ConfigMapRef.Name)
-			}
-		}
-	}
-	return configMaps, nil
-}
-
 // FailsForAPodWithoutConfigMaps returns an error for a pod that uses none, which ends the program.
 func FailsForAPodWithoutConfigMaps(pod *corev1.Pod) ([]string, error) {
 	configMaps, _ := ByConfigMap(pod)
 	if len(configMaps) == 0 {
 		return nil, fmt.Errorf("pod %s uses no ConfigMap", pod.Name)
-	}
-	return configMaps, nil
-}
-
-// LooksAtTheFirstSourceOnly forgets that envFrom is a list, too.
-func LooksAtTheFirstSourceOnly(pod *corev1.Pod) ([]string, error) {
-	var configMaps []string
-	for _, volume := range pod.Spec.Volumes {
-		if volume.ConfigMap != nil {
-			configMaps = append(configMaps, pod.Namespace+"/"+volume.ConfigMap.Name)
-		}
-	}
-	for _, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
-		if len(container.EnvFrom) > 0 && container.EnvFrom[0].ConfigMapRef != nil {
-			configMaps = append(configMaps, pod.Namespace+"/"+container.EnvFrom[0].ConfigMapRef.Name)
-		}
 	}
 	return configMaps, nil
 }
@@ -165,4 +97,11 @@ func ReturnsEarlyWithoutVolumes(pod *corev1.Pod) ([]string, error) {
 		return nil, nil
 	}
 	return ByConfigMap(pod)
+}
+
+// AppendsToASliceOfTheStore puts the containers behind the init containers, into the array of the store's slice where that has room.
+func AppendsToASliceOfTheStore(pod *corev1.Pod) ([]string, error) {
+	other := *pod
+	other.Spec.Containers, other.Spec.InitContainers = append(pod.Spec.InitContainers, pod.Spec.Containers...), nil
+	return ByConfigMap(&other)
 }

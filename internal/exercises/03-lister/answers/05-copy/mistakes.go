@@ -17,25 +17,6 @@ func ChangesThePodInTheStore(pods corelisters.PodLister, namespace, name, image 
 	return change(pod, image), nil
 }
 
-// CopiesAfterTheChange returns a copy, but has changed the store's pod before.
-func CopiesAfterTheChange(pods corelisters.PodLister, namespace, name, image string) (*corev1.Pod, error) {
-	pod, err := pods.Pods(namespace).Get(name)
-	if err != nil {
-		return nil, err
-	}
-	return change(pod, image).DeepCopy(), nil
-}
-
-// CopiesWithAnAssignment copies the struct: the map and the slice are still the store's.
-func CopiesWithAnAssignment(pods corelisters.PodLister, namespace, name, image string) (*corev1.Pod, error) {
-	pod, err := pods.Pods(namespace).Get(name)
-	if err != nil {
-		return nil, err
-	}
-	other := *pod
-	return change(&other, image), nil
-}
-
 // CopiesTheLabelsOnly shares the containers with the store's pod.
 func CopiesTheLabelsOnly(pods corelisters.PodLister, namespace, name, image string) (*corev1.Pod, error) {
 	pod, err := pods.Pods(namespace).Get(name)
@@ -45,18 +26,6 @@ func CopiesTheLabelsOnly(pods corelisters.PodLister, namespace, name, image stri
 	other := *pod
 	other.Labels = maps.Clone(pod.Labels)
 	return change(&other, image), nil
-}
-
-// WritesToANilMap forgets that a pod without labels has no map.
-func WritesToANilMap(pods corelisters.PodLister, namespace, name, image string) (*corev1.Pod, error) {
-	pod, err := pods.Pods(namespace).Get(name)
-	if err != nil {
-		return nil, err
-	}
-	pod = pod.DeepCopy()
-	pod.Spec.Containers[0].Image = image
-	pod.Labels["reviewed"] = "true"
-	return pod, nil
 }
 
 // MakesANewPod takes over what it knows, and loses the rest.

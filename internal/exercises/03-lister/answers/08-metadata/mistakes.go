@@ -90,28 +90,6 @@ func CountsForEveryOwner(ctx context.Context, config *rest.Config, ask askFunc) 
 	return run(ctx, informer, ask)
 }
 
-// LeavesTheInformerRunning starts the informer, and nothing ends it before ctx.
-func LeavesTheInformerRunning(ctx context.Context, config *rest.Config, ask askFunc) error {
-	informer, err := newInformer(config, ownersOf)
-	if err != nil {
-		return err
-	}
-	go informer.RunWithContext(ctx)
-	return answer(ctx, informer, ask)
-}
-
-// StopsTheInformerAndDoesNotWait returns while the informer still ends.
-func StopsTheInformerAndDoesNotWait(ctx context.Context, config *rest.Config, ask askFunc) error {
-	informer, err := newInformer(config, ownersOf)
-	if err != nil {
-		return err
-	}
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	go informer.RunWithContext(ctx)
-	return answer(ctx, informer, ask)
-}
-
 // TakesAReplicaSetForTheController looks at the kind: the controller is the reference whose field says so.
 func TakesAReplicaSetForTheController(ctx context.Context, config *rest.Config, ask askFunc) error {
 	informer, err := newInformer(config, func(obj any) ([]string, error) {

@@ -11,17 +11,6 @@ func AssertsThatADeletedObjectIsAPod(queue workqueue.TypedInterface[cache.Object
 	return forEachEvent(func(object any) { queue.Add(cache.MetaObjectToName(object.(*corev1.Pod))) })
 }
 
-// AddsNoKeyForATombstone drops what is not an object.
-func AddsNoKeyForATombstone(queue workqueue.TypedInterface[cache.ObjectName]) cache.ResourceEventHandler {
-	return forEachEvent(func(object any) {
-		key, err := cache.ObjectToName(object)
-		if err != nil {
-			return // not an object
-		}
-		queue.Add(key)
-	})
-}
-
 // TakesTheKeyFromTheTombstonesObject reads a tombstone's object, which can be missing. Its key is always there.
 func TakesTheKeyFromTheTombstonesObject(queue workqueue.TypedInterface[cache.ObjectName]) cache.ResourceEventHandler {
 	return forEachEvent(func(object any) {
@@ -37,24 +26,6 @@ func LeavesTheNamespaceOutOfTheKey(queue workqueue.TypedInterface[cache.ObjectNa
 		if pod := podOf(object); pod != nil {
 			queue.Add(cache.ObjectName{Name: pod.Name})
 		}
-	})
-}
-
-// AddsNoKeyForAnUpdate has no UpdateFunc.
-func AddsNoKeyForAnUpdate(queue workqueue.TypedInterface[cache.ObjectName]) cache.ResourceEventHandler {
-	add := func(object any) {
-		if key, err := cache.DeletionHandlingObjectToName(object); err == nil {
-			queue.Add(key)
-		}
-	}
-	return cache.ResourceEventHandlerFuncs{AddFunc: add, DeleteFunc: add}
-}
-
-// IgnoresTheErrorOfTheKey adds the empty key where there is none.
-func IgnoresTheErrorOfTheKey(queue workqueue.TypedInterface[cache.ObjectName]) cache.ResourceEventHandler {
-	return forEachEvent(func(object any) {
-		key, _ := cache.DeletionHandlingObjectToName(object)
-		queue.Add(key)
 	})
 }
 

@@ -19,59 +19,6 @@ func DefersDoneInTheLoop(queue workqueue.TypedInterface[cache.ObjectName], syncH
 	}
 }
 
-// CallsDoneBeforeTheSync lets another worker sync the key at the same time.
-func CallsDoneBeforeTheSync(queue workqueue.TypedInterface[cache.ObjectName], syncHandler func(cache.ObjectName)) {
-	for {
-		key, shutdown := queue.Get()
-		if shutdown {
-			return
-		}
-		queue.Done(key)
-		syncHandler(key)
-	}
-}
-
-// NeverCallsDone keeps each key for ever: none is handed out again.
-func NeverCallsDone(queue workqueue.TypedInterface[cache.ObjectName], syncHandler func(cache.ObjectName)) {
-	for {
-		key, shutdown := queue.Get()
-		if shutdown {
-			return
-		}
-		syncHandler(key)
-	}
-}
-
-// DoesNotAskForShutdown takes the empty key for one of the queue, again and again.
-func DoesNotAskForShutdown(queue workqueue.TypedInterface[cache.ObjectName], syncHandler func(cache.ObjectName)) {
-	for {
-		key, _ := queue.Get()
-		syncHandler(key)
-		queue.Done(key)
-	}
-}
-
-// LeavesTheKeysThatAreStillQueued ends as soon as the queue shuts down.
-func LeavesTheKeysThatAreStillQueued(queue workqueue.TypedInterface[cache.ObjectName], syncHandler func(cache.ObjectName)) {
-	for !queue.ShuttingDown() {
-		key, shutdown := queue.Get()
-		if shutdown {
-			return
-		}
-		syncHandler(key)
-		queue.Done(key)
-	}
-}
-
-// EndsWhenTheQueueIsEmpty does not wait for the next key.
-func EndsWhenTheQueueIsEmpty(queue workqueue.TypedInterface[cache.ObjectName], syncHandler func(cache.ObjectName)) {
-	for queue.Len() > 0 {
-		key, _ := queue.Get()
-		syncHandler(key)
-		queue.Done(key)
-	}
-}
-
 // DoesNotWaitForTheLastSync has one sync at a time, in a goroutine of its own, and returns without it.
 func DoesNotWaitForTheLastSync(queue workqueue.TypedInterface[cache.ObjectName], syncHandler func(cache.ObjectName)) {
 	var last sync.WaitGroup

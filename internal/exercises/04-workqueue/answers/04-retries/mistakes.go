@@ -21,22 +21,6 @@ func each(queue queue, syncHandler func(cache.ObjectName) error, handle func(key
 	}
 }
 
-// RetriesOnceTooOften counts from 0 to maxRetries.
-func RetriesOnceTooOften(
-	queue queue, maxRetries int, syncHandler func(cache.ObjectName) error, report func(cache.ObjectName, error),
-) {
-	each(queue, syncHandler, func(key cache.ObjectName, err error) {
-		if err == nil {
-			queue.Forget(key)
-		} else if queue.NumRequeues(key) <= maxRetries {
-			queue.AddRateLimited(key)
-		} else {
-			queue.Forget(key)
-			report(key, err)
-		}
-	})
-}
-
 // DropsAKeyWithoutForget keeps the count of a key that it has dropped, which gets no retries when it is added again.
 func DropsAKeyWithoutForget(
 	queue queue, maxRetries int, syncHandler func(cache.ObjectName) error, report func(cache.ObjectName, error),

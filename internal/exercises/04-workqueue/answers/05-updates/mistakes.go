@@ -23,21 +23,22 @@ func handle(ctx context.Context, pods cache.SharedIndexInformer, f func(pod *cor
 	return pods.RemoveEventHandler(registration)
 }
 
-// work calls f for each item of the queue until it is shut down.
-func work[T comparable](queue workqueue.TypedInterface[T], f func(item T)) {
+// work calls f for each key of the queue until it is shut down.
+func work(queue workqueue.TypedInterface[cache.ObjectName], f func(key cache.ObjectName)) {
 	for {
-		item, shutdown := queue.Get()
+		key, shutdown := queue.Get()
 		if shutdown {
 			return
 		}
-		f(item)
-		queue.Done(item)
+		f(key)
+		queue.Done(key)
 	}
 }
 
 // handleAndWork calls handle and work, and waits for both.
-func handleAndWork[T comparable](
-	ctx context.Context, pods cache.SharedIndexInformer, queue workqueue.TypedInterface[T], add func(pod *corev1.Pod), f func(item T),
+func handleAndWork(
+	ctx context.Context, pods cache.SharedIndexInformer, queue workqueue.TypedInterface[cache.ObjectName],
+	add func(pod *corev1.Pod), f func(key cache.ObjectName),
 ) error {
 	var worker sync.WaitGroup
 	worker.Go(func() { work(queue, f) })
@@ -77,31 +78,6 @@ func LeavesOutWhatComesTooEarly(ctx context.Context, pods cache.SharedIndexInfor
 	})
 }
 
-// PutsObjectsIntoTheQueue puts in pointers, which are never the same: the queue cannot merge them.
-func PutsObjectsIntoTheQueue(ctx context.Context, pods cache.SharedIndexInformer, save func(*corev1.Pod)) error {
-	queue := workqueue.NewTyped[*corev1.Pod]()
-	return handleAndWork(ctx, pods, queue, queue.Add, func(pod *corev1.Pod) {
-		if ctx.Err() == nil {
-			save(pod)
-		}
-	})
-}
-
-// SavesTheStateOfTheFirstEvent keeps the state that the pod had when its key was added.
-func SavesTheStateOfTheFirstEvent(ctx context.Context, pods cache.SharedIndexInformer, save func(*corev1.Pod)) error {
-	queue := workqueue.NewTyped[cache.ObjectName]()
-	var states sync.Map // the pods whose keys are in the queue
-	add := func(pod *corev1.Pod) {
-		states.LoadOrStore(cache.MetaObjectToName(pod), pod)
-		queue.Add(cache.MetaObjectToName(pod))
-	}
-	return handleAndWork(ctx, pods, queue, add, func(key cache.ObjectName) {
-		if pod, ok := states.LoadAndDelete(key); ok && ctx.Err() == nil {
-			save(pod.(*corev1.Pod))
-		}
-	})
-}
-
 // SavesTheNewestEvent keeps the newest state of an event for the worker. A pod that is deleted meanwhile has no newer one.
 func SavesTheNewestEvent(ctx context.Context, pods cache.SharedIndexInformer, save func(*corev1.Pod)) error {
 	queue := workqueue.NewTyped[cache.ObjectName]()
@@ -131,17 +107,6 @@ func LeavesOutANameThatWasDeleted(ctx context.Context, pods cache.SharedIndexInf
 	add := func(pod *corev1.Pod) { queue.Add(cache.MetaObjectToName(pod)) }
 	return handleAndWork(ctx, pods, queue, add, func(key cache.ObjectName) {
 		if _, ok := gone.Load(key); !ok && ctx.Err() == nil {
-			saveNewest(pods, key, save)
-		}
-	})
-}
-
-// CallsAddRateLimitedForEachEvent takes each event for a failure: the delay grows.
-func CallsAddRateLimitedForEachEvent(ctx context.Context, pods cache.SharedIndexInformer, save func(*corev1.Pod)) error {
-	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[cache.ObjectName]())
-	add := func(pod *corev1.Pod) { queue.AddRateLimited(cache.MetaObjectToName(pod)) }
-	return handleAndWork(ctx, pods, queue, add, func(key cache.ObjectName) {
-		if ctx.Err() == nil {
 			saveNewest(pods, key, save)
 		}
 	})
@@ -270,4 +235,19 @@ func DoesNotKnowTombstones(ctx context.Context, pods cache.SharedIndexInformer, 
 		return err
 	}
 	return pods.RemoveEventHandler(registration)
+}
+
+// RemembersEachPodForEver keeps the version that it has saved of each pod, so that it saves none twice, also when the pod is gone.
+func RemembersEachPodForEver(ctx context.Context, pods cache.SharedIndexInformer, save func(*corev1.Pod)) error {
+	queue := workqueue.NewTyped[cache.ObjectName]()
+	saved := map[cache.ObjectName]string{}
+	add := func(pod *corev1.Pod) { queue.Add(cache.MetaObjectToName(pod)) }
+	return handleAndWork(ctx, pods, queue, add, func(key cache.ObjectName) {
+		saveNewest(pods, key, func(pod *corev1.Pod) {
+			if version := pod.ResourceVersion; ctx.Err() == nil && saved[key] != version {
+				saved[key] = version
+				save(pod)
+			}
+		})
+	})
 }

@@ -8,40 +8,6 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// CallsDoneBeforeTheSync lets two workers have the same key.
-func CallsDoneBeforeTheSync(queue workqueue.TypedInterface[cache.ObjectName], workers int, syncHandler func(cache.ObjectName)) {
-	var group sync.WaitGroup
-	for range workers {
-		group.Go(func() {
-			for {
-				key, shutdown := queue.Get()
-				if shutdown {
-					return
-				}
-				queue.Done(key)
-				syncHandler(key)
-			}
-		})
-	}
-	group.Wait()
-}
-
-// DoesNotWaitForTheWorkers returns when it has started them.
-func DoesNotWaitForTheWorkers(queue workqueue.TypedInterface[cache.ObjectName], workers int, syncHandler func(cache.ObjectName)) {
-	for range workers {
-		go func() {
-			for {
-				key, shutdown := queue.Get()
-				if shutdown {
-					return
-				}
-				syncHandler(key)
-				queue.Done(key)
-			}
-		}()
-	}
-}
-
 // SyncsOneKeyAfterTheOther has one worker, whatever it is asked for.
 func SyncsOneKeyAfterTheOther(queue workqueue.TypedInterface[cache.ObjectName], workers int, syncHandler func(cache.ObjectName)) {
 	for {
@@ -52,29 +18,6 @@ func SyncsOneKeyAfterTheOther(queue workqueue.TypedInterface[cache.ObjectName], 
 		syncHandler(key)
 		queue.Done(key)
 	}
-}
-
-// LeavesOutAKeyThatIsBeingSynced drops a key that is added again during its sync: the last change is never synced.
-func LeavesOutAKeyThatIsBeingSynced(queue workqueue.TypedInterface[cache.ObjectName], workers int, syncHandler func(cache.ObjectName)) {
-	var running sync.Map
-	var group sync.WaitGroup
-	for range workers {
-		group.Go(func() {
-			for {
-				key, shutdown := queue.Get()
-				if shutdown {
-					return
-				}
-				queue.Done(key)
-				if _, busy := running.LoadOrStore(key, true); busy {
-					continue
-				}
-				syncHandler(key)
-				running.Delete(key)
-			}
-		})
-	}
-	group.Wait()
 }
 
 // StartsAGoroutineForEachKey has as many syncs at the same time as there are keys.

@@ -215,33 +215,6 @@ func HearsOfTheEndOnlyDuringASync(
 	return left
 }
 
-// EmptiesTheQueueOnce does so at the limit. A key that was added during its sync is queued when that ends, which is later.
-func EmptiesTheQueueOnce(
-	ctx context.Context, queue queue, limit time.Duration, sync syncHandler,
-) (left []cache.ObjectName) {
-	syncCtx, cancelSyncs := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancelSyncs()
-	drained := make(chan struct{})
-	go func() {
-		defer close(drained)
-		each(queue, func(key cache.ObjectName) { sync(syncCtx, key) })
-	}()
-	<-ctx.Done()
-	queue.ShutDown()
-	select {
-	case <-drained:
-	case <-time.After(limit):
-		for queue.Len() > 0 {
-			key, _ := queue.Get()
-			left = append(left, key)
-			queue.Done(key)
-		}
-		cancelSyncs()
-		<-drained
-	}
-	return left
-}
-
 // ReturnsNoKeyThatWasSynced takes a key for done that was synced before, though it was added again.
 func ReturnsNoKeyThatWasSynced(
 	ctx context.Context, queue queue, limit time.Duration, sync syncHandler,

@@ -38,14 +38,6 @@ func FailsWhenCalledAgain(ctx context.Context, services typedcorev1.ServiceInter
 	return create(ctx, services, metav1.ObjectMeta{Name: configMap.Name, OwnerReferences: []metav1.OwnerReference{*owner}})
 }
 
-// FailsWhenAnotherIsFaster asks first, and does not expect that another creates the Service after that.
-func FailsWhenAnotherIsFaster(ctx context.Context, services typedcorev1.ServiceInterface, configMap *corev1.ConfigMap) error {
-	if _, err := services.Get(ctx, configMap.Name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-		return err
-	}
-	return FailsWhenCalledAgain(ctx, services, configMap)
-}
-
 // AppliesWhenThereIsNone asks first, and applies: a Service that another has created meanwhile gets the ConfigMap as its owner,
 // and is deleted with it.
 func AppliesWhenThereIsNone(ctx context.Context, services typedcorev1.ServiceInterface, configMap *corev1.ConfigMap) error {

@@ -3,26 +3,13 @@ package exercise
 import (
 	"context"
 	"maps"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 )
-
-// AppliesAlways sends an apply each time, which changes nothing on the server.
-func AppliesAlways(ctx context.Context, services typedcorev1.ServiceInterface, name, app string) error {
-	desired := corev1ac.Service(name, "").
-		WithLabels(map[string]string{"workbook/database": "true"}).
-		WithSpec(corev1ac.ServiceSpec().
-			WithPorts(corev1ac.ServicePort().WithPort(3306)).
-			WithSelector(map[string]string{"app": app}))
-	_, err := services.Apply(ctx, desired, metav1.ApplyOptions{FieldManager: "workbook", Force: true})
-	return err
-}
 
 // ComparesTheWholeSpec compares the whole spec, into which the server has filled defaults.
 func ComparesTheWholeSpec(ctx context.Context, services typedcorev1.ServiceInterface, name, app string) error {
@@ -56,23 +43,6 @@ func AddsToTheSelector(ctx context.Context, services typedcorev1.ServiceInterfac
 	})
 }
 
-// WritesTheTime writes the time of the sync, which differs each time.
-func WritesTheTime(ctx context.Context, services typedcorev1.ServiceInterface, name, app string) error {
-	return ensure(ctx, services, name, func(service *corev1.Service) {
-		setFields(service, app)
-		metav1.SetMetaDataAnnotation(&service.ObjectMeta, "workbook/synced", time.Now().Format(time.RFC3339Nano))
-	})
-}
-
-// CreatesOnly leaves a Service that is there as it is.
-func CreatesOnly(ctx context.Context, services typedcorev1.ServiceInterface, name, app string) error {
-	return ensure(ctx, services, name, func(service *corev1.Service) {
-		if service.UID == "" { // it is new
-			setFields(service, app)
-		}
-	})
-}
-
 // LooksForTheLabelsKey does not look at the label's value.
 func LooksForTheLabelsKey(ctx context.Context, services typedcorev1.ServiceInterface, name, app string) error {
 	return ensure(ctx, services, name, func(service *corev1.Service) {
@@ -97,15 +67,6 @@ func HasNoMapForTheLabel(ctx context.Context, services typedcorev1.ServiceInterf
 	})
 }
 
-// TakesAlreadyExistsForDone does not repair a Service that another has created since Get, and says that all is well.
-func TakesAlreadyExistsForDone(ctx context.Context, services typedcorev1.ServiceInterface, name, app string) error {
-	err := SetsItsFieldsInACopy(ctx, services, name, app)
-	if apierrors.IsAlreadyExists(err) {
-		return nil
-	}
-	return err
-}
-
 // DeletesAndCreates makes a new Service in place of a change: for a moment there is none, and the next has another address.
 func DeletesAndCreates(ctx context.Context, services typedcorev1.ServiceInterface, name, app string) error {
 	service, err := services.Get(ctx, name, metav1.GetOptions{})
@@ -125,17 +86,6 @@ func DeletesAndCreates(ctx context.Context, services typedcorev1.ServiceInterfac
 	}
 	_, err = services.Create(ctx, desired, metav1.CreateOptions{})
 	return err
-}
-
-// CreatesAfterAnyError takes any error of Get for a Service that is missing.
-func CreatesAfterAnyError(ctx context.Context, services typedcorev1.ServiceInterface, name, app string) error {
-	if _, err := services.Get(ctx, name, metav1.GetOptions{}); err != nil {
-		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: name}}
-		setFields(service, app)
-		_, err := services.Create(ctx, service, metav1.CreateOptions{})
-		return err
-	}
-	return SetsItsFieldsInACopy(ctx, services, name, app)
 }
 
 // ensure creates the Service, or updates it if set changes it.

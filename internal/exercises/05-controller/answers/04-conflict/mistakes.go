@@ -21,24 +21,6 @@ func ReadsOnce(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, n
 	return retry.RetryOnConflict(retry.DefaultRetry, func() error { return update(ctx, configMaps, configMap) })
 }
 
-// GivesUp tries only once more.
-func GivesUp(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string) error {
-	err := increment(ctx, configMaps, name)
-	if apierrors.IsConflict(err) {
-		err = increment(ctx, configMaps, name)
-	}
-	return err
-}
-
-// HidesTheConflict takes a conflict for success.
-func HidesTheConflict(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string) error {
-	err := increment(ctx, configMaps, name)
-	if apierrors.IsConflict(err) {
-		return nil
-	}
-	return err
-}
-
 // RetriesEverything retries every error.
 func RetriesEverything(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string) error {
 	always := func(error) bool { return true }
@@ -53,24 +35,6 @@ func RemovesTheVersion(ctx context.Context, configMaps typedcorev1.ConfigMapInte
 	}
 	configMap.ResourceVersion = ""
 	return update(ctx, configMaps, configMap)
-}
-
-// AddsTwoAfterAConflict remembers from attempt to attempt what it has added.
-func AddsTwoAfterAConflict(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string) error {
-	added := 0
-	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
-		configMap, err := incremented(ctx, configMaps, name)
-		if err != nil {
-			return err
-		}
-		count, err := strconv.Atoi(configMap.Data["count"])
-		if err != nil {
-			return err
-		}
-		configMap.Data["count"] = strconv.Itoa(count + added)
-		added++
-		return update(ctx, configMaps, configMap)
-	})
 }
 
 // WipesOtherKeys sends an object that has nothing but the count.
@@ -152,19 +116,6 @@ func ReturnsAnErrorOfItsOwn(ctx context.Context, configMaps typedcorev1.ConfigMa
 func retryAlso(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string, also func(error) bool) error {
 	again := func(err error) bool { return apierrors.IsConflict(err) || also(err) }
 	return retry.OnError(retry.DefaultRetry, again, func() error { return increment(ctx, configMaps, name) })
-}
-
-// CountsFromZero begins with zero if the count is no number, and so replaces what another has written.
-func CountsFromZero(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string) error {
-	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
-		configMap, err := configMaps.Get(ctx, name, metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
-		count, _ := strconv.Atoi(configMap.Data["count"])
-		configMap.Data["count"] = strconv.Itoa(count + 1)
-		return update(ctx, configMaps, configMap)
-	})
 }
 
 // ReadsTheNumberAtTheBeginning takes "7 apples" for 7: Sscan stops at the first space, and says nothing of the rest.

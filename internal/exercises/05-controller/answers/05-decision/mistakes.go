@@ -67,14 +67,6 @@ func HidesTheConflict(ctx context.Context, configMaps typedcorev1.ConfigMapInter
 	return err
 }
 
-// ChangesTheStore says in the store's object that I hold the machine, whatever the server answers.
-func ChangesTheStore(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, stored *corev1.ConfigMap, me string) error {
-	if done, err := decide(stored, me); done {
-		return err
-	}
-	return take(ctx, configMaps, stored, me)
-}
-
 // CopiesTheObjectAndNotItsData copies the struct, whose map is the store's.
 func CopiesTheObjectAndNotItsData(
 	ctx context.Context, configMaps typedcorev1.ConfigMapInterface, stored *corev1.ConfigMap, me string,

@@ -2,7 +2,6 @@ package exercise
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"time"
@@ -10,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 )
@@ -31,21 +29,6 @@ func ReplacesTheData(
 	return err
 }
 
-// Merges sends a merge patch, which does not remove what it does not name.
-func Merges(
-	ctx context.Context, configMaps typedcorev1.ConfigMapInterface, namespace, name string, settings map[string]string,
-) error {
-	patch, err := json.Marshal(map[string]any{"data": settings})
-	if err != nil {
-		return err
-	}
-	_, err = configMaps.Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
-	if apierrors.IsNotFound(err) {
-		return create(ctx, configMaps, name, settings)
-	}
-	return err
-}
-
 func create(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string, settings map[string]string) error {
 	configMap := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: settings}
 	_, err := configMaps.Create(ctx, configMap, metav1.CreateOptions{})
@@ -58,16 +41,6 @@ func DoesNotForce(
 ) error {
 	configMap := corev1ac.ConfigMap(name, namespace).WithData(settings)
 	_, err := configMaps.Apply(ctx, configMap, metav1.ApplyOptions{FieldManager: "workbook"})
-	return err
-}
-
-// HasAManagerForEachCall is another manager in each call, and none removes what another has set.
-func HasAManagerForEachCall(
-	ctx context.Context, configMaps typedcorev1.ConfigMapInterface, namespace, name string, settings map[string]string,
-) error {
-	configMap := corev1ac.ConfigMap(name, namespace).WithData(settings)
-	manager := fmt.Sprintf("workbook-%d", time.Now().UnixNano())
-	_, err := configMaps.Apply(ctx, configMap, metav1.ApplyOptions{FieldManager: manager, Force: true})
 	return err
 }
 

@@ -34,29 +34,6 @@ func recordUpdate(recorder record.EventRecorder, configMap *corev1.ConfigMap) {
 	recorder.Event(configMap, corev1.EventTypeNormal, "Updated", "the database is as the ConfigMap says")
 }
 
-// RecordsEachSync makes an Event of each success, also if nothing differs.
-func RecordsEachSync(recorder record.EventRecorder, ensure ensureFunc) syncFunc {
-	return NewSync(recorder, func(ctx context.Context, configMap *corev1.ConfigMap) (bool, error) {
-		_, err := ensure(ctx, configMap)
-		return true, err
-	})
-}
-
-// RecordsBeforeTheWrite records before the write, which can fail.
-func RecordsBeforeTheWrite(recorder record.EventRecorder, ensure ensureFunc) syncFunc {
-	reported := memory{}
-	return func(ctx context.Context, configMap *corev1.ConfigMap) error {
-		recordUpdate(recorder, configMap)
-		_, err := ensure(ctx, configMap)
-		if apierrors.IsInvalid(err) {
-			reported.once(recorder, string(configMap.UID), configMap, err)
-			return nil
-		}
-		delete(reported, string(configMap.UID))
-		return err
-	}
-}
-
 // RecordsEachRetry makes an Event of each failure.
 func RecordsEachRetry(recorder record.EventRecorder, ensure ensureFunc) syncFunc {
 	return func(ctx context.Context, configMap *corev1.ConfigMap) error {
@@ -99,11 +76,6 @@ func HasOneMemoryForAName(recorder record.EventRecorder, ensure ensureFunc) sync
 // HasOneMemoryForAll shares one memory between all ConfigMaps.
 func HasOneMemoryForAll(recorder record.EventRecorder, ensure ensureFunc) syncFunc {
 	return newSync(recorder, ensure, func(*corev1.ConfigMap) string { return "" })
-}
-
-// TakesANewConfigMapForTheOldOne remembers by namespace and name: who creates a ConfigMap again gets no Event about it.
-func TakesANewConfigMapForTheOldOne(recorder record.EventRecorder, ensure ensureFunc) syncFunc {
-	return newSync(recorder, ensure, func(configMap *corev1.ConfigMap) string { return configMap.Namespace + "/" + configMap.Name })
 }
 
 // DropsTheManagedFields saves memory, in a ConfigMap that is the store's.

@@ -61,16 +61,6 @@ func TakesAnySecretForItsOwn(
 	return err
 }
 
-// TakesWhatTheStoreHas takes a Secret in the store for its own that can be that of an earlier ConfigMap.
-func TakesWhatTheStoreHas(
-	ctx context.Context, lister corelisters.SecretLister, secrets typedcorev1.SecretInterface, configMap *corev1.ConfigMap,
-) error {
-	if _, err := lister.Secrets(configMap.Namespace).Get(configMap.Name); !apierrors.IsNotFound(err) {
-		return err // nil if there is one
-	}
-	return createIfMissing(ctx, lister, secrets, configMap)
-}
-
 // DeletesTheOldOne deletes a Secret of its name that is not its own.
 func DeletesTheOldOne(
 	ctx context.Context, lister corelisters.SecretLister, secrets typedcorev1.SecretInterface, configMap *corev1.ConfigMap,
@@ -239,18 +229,4 @@ func AppliesAgain(
 		WithStringData(map[string]string{"password": rand.Text()})
 	_, err := secrets.Apply(ctx, secret, metav1.ApplyOptions{FieldManager: "workbook", Force: true})
 	return err
-}
-
-// AsksTheServersCache is AsksTheServer with resourceVersion 0, which means: any version that the server has at hand.
-func AsksTheServersCache(
-	ctx context.Context, lister corelisters.SecretLister, secrets typedcorev1.SecretInterface, configMap *corev1.ConfigMap,
-) error {
-	return AsksTheServer(ctx, lister, fromTheCache{secrets}, configMap)
-}
-
-type fromTheCache struct{ typedcorev1.SecretInterface }
-
-func (c fromTheCache) List(ctx context.Context, options metav1.ListOptions) (*corev1.SecretList, error) {
-	options.ResourceVersion = "0"
-	return c.SecretInterface.List(ctx, options)
 }

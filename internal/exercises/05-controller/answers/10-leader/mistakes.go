@@ -65,26 +65,6 @@ func LetsTheLeaseRunOut(ctx context.Context, lock resourcelock.Interface, work f
 	return nil
 }
 
-// GivesWorkTheCallersContext tells the work nothing of a lost Lease.
-func GivesWorkTheCallersContext(ctx context.Context, lock resourcelock.Interface, work func(ctx context.Context)) error {
-	return lead(ctx, lock, true, func(context.Context) { work(ctx) })
-}
-
-// NeverReleases lets the next process wait until the Lease has run out.
-func NeverReleases(ctx context.Context, lock resourcelock.Interface, work func(ctx context.Context)) error {
-	return lead(ctx, lock, false, work)
-}
-
-// ReleasesWhatItHasLost sets ReleaseOnCancel, which releases a Lease that could not be renewed, before the work has ended.
-func ReleasesWhatItHasLost(ctx context.Context, lock resourcelock.Interface, work func(ctx context.Context)) error {
-	return lead(ctx, lock, true, work)
-}
-
-// ReleasesWithoutAsking releases also if another process holds the Lease.
-func ReleasesWithoutAsking(ctx context.Context, lock resourcelock.Interface, work func(ctx context.Context)) error {
-	return leadAndThen(ctx, lock, false, work, (*sync.WaitGroup).Wait, func() { releaseWhoeverHolds(lock) })
-}
-
 // ReleasesWhatAnotherHolds asks who holds the Lease when ctx has ended, but not when it has lost the Lease.
 func ReleasesWhatAnotherHolds(ctx context.Context, lock resourcelock.Interface, work func(ctx context.Context)) error {
 	err := Lead(ctx, lock, work)
@@ -97,7 +77,7 @@ func ReleasesWhatAnotherHolds(ctx context.Context, lock resourcelock.Interface, 
 // ReleasesWhatHasRunOut does not ask who holds the Lease when ctx has ended: it may have run out while the work ended.
 func ReleasesWhatHasRunOut(ctx context.Context, lock resourcelock.Interface, work func(ctx context.Context)) error {
 	worked := false
-	err := leadAndThen(ctx, lock, false, func(ctx context.Context) { worked = true; work(ctx) }, (*sync.WaitGroup).Wait, func() {})
+	err := leadWithoutRelease(ctx, lock, func(ctx context.Context) { worked = true; work(ctx) })
 	if ctx.Err() == nil {
 		return err
 	}
@@ -119,41 +99,10 @@ func releaseWhoeverHolds(lock resourcelock.Interface) {
 	}
 }
 
-// ReleasesWithAnEndedContext releases with ctx, with which no request is sent any more.
-func ReleasesWithAnEndedContext(ctx context.Context, lock resourcelock.Interface, work func(ctx context.Context)) error {
-	return leadAndThen(ctx, lock, false, work, (*sync.WaitGroup).Wait, func() { releaseWith(ctx, lock) })
-}
-
-// WaitsForAnAnswerForEver releases with a context that never ends.
-func WaitsForAnAnswerForEver(ctx context.Context, lock resourcelock.Interface, work func(ctx context.Context)) error {
-	return leadAndThen(ctx, lock, false, work, (*sync.WaitGroup).Wait, func() { releaseWith(context.WithoutCancel(ctx), lock) })
-}
-
-// SleepsInPlaceOfWaiting hopes that the elector has ended after a second.
-func SleepsInPlaceOfWaiting(ctx context.Context, lock resourcelock.Interface, work func(ctx context.Context)) error {
-	return leadAndThen(ctx, lock, false, work, func(*sync.WaitGroup) { time.Sleep(time.Second) }, func() { release(lock) })
-}
-
-// releaseWith is release with that context.
-func releaseWith(ctx context.Context, lock resourcelock.Interface) {
-	if record, _, err := lock.Get(ctx); err == nil && record.HolderIdentity == lock.Identity() {
-		record.HolderIdentity = ""
-		_ = lock.Update(ctx, *record)
-	}
-}
-
-// lead is Lead without its release: the elector releases, or nobody does.
-func lead(ctx context.Context, lock resourcelock.Interface, release bool, work func(ctx context.Context)) error {
-	return leadAndThen(ctx, lock, release, work, (*sync.WaitGroup).Wait, func() {})
-}
-
-// leadAndThen is Lead with another wait for the elector, and another release.
-func leadAndThen(
-	ctx context.Context, lock resourcelock.Interface, release bool, work func(ctx context.Context),
-	wait func(*sync.WaitGroup), last func(),
-) error {
+// leadWithoutRelease is Lead without its release.
+func leadWithoutRelease(ctx context.Context, lock resourcelock.Interface, work func(ctx context.Context)) error {
 	elected := make(chan context.Context, 1)
-	elector, err := newElector(lock, release, leaderelection.LeaderCallbacks{
+	elector, err := newElector(lock, false, leaderelection.LeaderCallbacks{
 		OnStartedLeading: func(leading context.Context) { elected <- leading },
 		OnStoppedLeading: func() {},
 	})
@@ -174,11 +123,10 @@ func leadAndThen(
 	case <-ctx.Done():
 	}
 	stopElecting()
-	wait(&group)
+	group.Wait()
 	if lost {
 		return errors.New("the Lease is lost")
 	}
-	last()
 	return nil
 }
 

@@ -36,12 +36,6 @@ func SaysThatASpecItHasNotReadIsProcessed(ctx context.Context, databases databas
 	})
 }
 
-// WritesThoughNothingDiffers writes at each sync.
-func WritesThoughNothingDiffers(ctx context.Context, databases databases, d *database, available int32) error {
-	_, err := databases.UpdateStatus(ctx, changed(d, available), metav1.UpdateOptions{})
-	return err
-}
-
 // DropsTheConditions writes a new status, without the conditions.
 func DropsTheConditions(ctx context.Context, databases databases, d *database, available int32) error {
 	if same(d, available) {
@@ -53,16 +47,6 @@ func DropsTheConditions(ctx context.Context, databases databases, d *database, a
 	return err
 }
 
-// ChangesTheStoresObject changes the object that it was given.
-func ChangesTheStoresObject(ctx context.Context, databases databases, d *database, available int32) error {
-	if same(d, available) {
-		return nil
-	}
-	d.Status.ObservedGeneration, d.Status.AvailableReplicas = d.Generation, available
-	_, err := databases.UpdateStatus(ctx, d, metav1.UpdateOptions{})
-	return err
-}
-
 // WritesTheStatusOfAnotherObjectOfThatName sends the UID along. But for the status, the server does not compare it.
 func WritesTheStatusOfAnotherObjectOfThatName(ctx context.Context, databases databases, d *database, available int32) error {
 	if same(d, available) {
@@ -71,15 +55,6 @@ func WritesTheStatusOfAnotherObjectOfThatName(ctx context.Context, databases dat
 	patch := fmt.Appendf(nil, `{"metadata":{"uid":%q},"status":{"observedGeneration":%d,"availableReplicas":%d}}`,
 		d.UID, d.Generation, available)
 	_, err := databases.Patch(ctx, d.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
-	return err
-}
-
-// ComparesTheNumberOnly writes nothing if only the generation differs.
-func ComparesTheNumberOnly(ctx context.Context, databases databases, d *database, available int32) error {
-	if d.Status.AvailableReplicas == available {
-		return nil
-	}
-	_, err := databases.UpdateStatus(ctx, changed(d, available), metav1.UpdateOptions{})
 	return err
 }
 

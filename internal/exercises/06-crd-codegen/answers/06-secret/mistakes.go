@@ -18,11 +18,6 @@ func CleansItsOwnLineOnly(ctx context.Context, secrets typedcorev1.SecretInterfa
 	return create(ctx, ctx, secrets, newSecret(name, password))
 }
 
-// GivesTheClientAnotherContext gives the client no logger: then client-go takes the one of the process, which logs the body.
-func GivesTheClientAnotherContext(ctx context.Context, secrets typedcorev1.SecretInterface, name, password string) error {
-	return create(ctx, context.Background(), secrets, newSecret(name, password))
-}
-
 // LogsTheObjectForDebugging silences the client, and logs the object itself at a high verbosity.
 func LogsTheObjectForDebugging(ctx context.Context, secrets typedcorev1.SecretInterface, name, password string) error {
 	secret := newSecret(name, password)
@@ -54,22 +49,6 @@ func DoesNotLogThatItHasFailed(ctx context.Context, secrets typedcorev1.SecretIn
 		return fmt.Errorf("creating Secret %s: %w", name, err)
 	}
 	return nil
-}
-
-// RaisesTheLevel gives the client a logger whose lines are 10 levels higher: from -v 18 on, the body is in the log.
-func RaisesTheLevel(ctx context.Context, secrets typedcorev1.SecretInterface, name, password string) error {
-	return create(ctx, klog.NewContext(ctx, klog.FromContext(ctx).V(10)), secrets, newSecret(name, password))
-}
-
-// LogsTheNameForDebuggingOnly logs the name from -v 4 on: most programs run with less.
-func LogsTheNameForDebuggingOnly(ctx context.Context, secrets typedcorev1.SecretInterface, name, password string) error {
-	ownCtx := klog.NewContext(ctx, klog.FromContext(ctx).V(4))
-	return create(ownCtx, program.WithoutBodies(ctx), secrets, newSecret(name, password))
-}
-
-// TakesTheLoggerOfTheProcess logs with the logger of the process. The one of ctx can have another place.
-func TakesTheLoggerOfTheProcess(ctx context.Context, secrets typedcorev1.SecretInterface, name, password string) error {
-	return create(context.Background(), program.WithoutBodies(ctx), secrets, newSecret(name, password))
 }
 
 // DoesNotEndWithCtx gives the client a context that has nothing but a silent logger.

@@ -43,14 +43,6 @@ func RemovesAllOwners(ctx context.Context, databases databases, secrets secrets,
 	return removeFinalizers(ctx, databases, d, isRetain)
 }
 
-// RemovesAllOwnersOfThatName compares the names of the owners, not the UIDs.
-func RemovesAllOwnersOfThatName(ctx context.Context, databases databases, secrets secrets, d *database) error {
-	if err := removeOwners(ctx, secrets, d, func(owner metav1.OwnerReference) bool { return owner.Name == d.Name }); err != nil {
-		return err
-	}
-	return removeFinalizers(ctx, databases, d, isRetain)
-}
-
 // ComparesTheKindAndTheName takes a reference to a new DatabaseManager of the same name for its own.
 func ComparesTheKindAndTheName(ctx context.Context, databases databases, secrets secrets, d *database) error {
 	isOwner := func(owner metav1.OwnerReference) bool { return owner.Kind == "DatabaseManager" && owner.Name == d.Name }
@@ -68,15 +60,6 @@ func RemovesAllFinalizers(ctx context.Context, databases databases, secrets secr
 	return removeFinalizers(ctx, databases, d, func(string) bool { return true })
 }
 
-// RemovesOwnersOfThatKind removes all owners of the kind DatabaseManager.
-func RemovesOwnersOfThatKind(ctx context.Context, databases databases, secrets secrets, d *database) error {
-	isDatabase := func(owner metav1.OwnerReference) bool { return owner.Kind == "DatabaseManager" }
-	if err := removeOwners(ctx, secrets, d, isDatabase); err != nil {
-		return err
-	}
-	return removeFinalizers(ctx, databases, d, isRetain)
-}
-
 // ReleasesAllSecrets removes the controller, if it is a DatabaseManager, from each Secret of the namespace.
 func ReleasesAllSecrets(ctx context.Context, databases databases, secrets secrets, d *database) error {
 	all, err := secrets.List(ctx, metav1.ListOptions{})
@@ -88,16 +71,6 @@ func ReleasesAllSecrets(ctx context.Context, databases databases, secrets secret
 			return owner.UID == d.UID || owner.Kind == "DatabaseManager" && owner.Controller != nil && *owner.Controller
 		})
 		if _, err := secrets.Update(ctx, &secret, metav1.UpdateOptions{}); err != nil {
-			return err
-		}
-	}
-	return removeFinalizers(ctx, databases, d, isRetain)
-}
-
-// IgnoresThatTheListHasFailed takes a list that has failed for one without children.
-func IgnoresThatTheListHasFailed(ctx context.Context, databases databases, secrets secrets, d *database) error {
-	if _, err := secrets.List(ctx, metav1.ListOptions{LabelSelector: databaseLabel + "=" + string(d.UID)}); err == nil {
-		if err := removeOwners(ctx, secrets, d, isOwner(d)); err != nil {
 			return err
 		}
 	}

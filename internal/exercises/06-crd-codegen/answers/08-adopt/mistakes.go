@@ -30,24 +30,6 @@ func AdoptsWhateverHasTheName(ctx context.Context, databases databases, secrets 
 	})
 }
 
-// BelievesTheStore does not ask the server whether d is still there.
-func BelievesTheStore(ctx context.Context, databases databases, secrets secrets, d *database, name string) error {
-	return adopt(ctx, secrets, d, name, func(secret *corev1.Secret) error {
-		if d.DeletionTimestamp != nil {
-			return fmt.Errorf("the DatabaseManager %s is deleted", d.Name)
-		}
-		return errors.Join(checkOwner(secret), checkAnnotation(secret, d))
-	})
-}
-
-// WritesWithoutAVersion writes the Secret without a version: somebody may have changed it since the checks.
-func WritesWithoutAVersion(ctx context.Context, databases databases, secrets secrets, d *database, name string) error {
-	return adopt(ctx, secrets, d, name, func(secret *corev1.Secret) error {
-		secret.ResourceVersion = "" // there were so many conflicts
-		return errors.Join(checkOwner(secret), checkAnnotation(secret, d), checkServer(ctx, databases, d))
-	})
-}
-
 // TakesItFromAnotherOwner replaces the controller that the Secret has.
 func TakesItFromAnotherOwner(ctx context.Context, databases databases, secrets secrets, d *database, name string) error {
 	return adopt(ctx, secrets, d, name, func(secret *corev1.Secret) error {
@@ -118,18 +100,6 @@ func BelievesTheStoreAfterAnError(ctx context.Context, databases databases, secr
 	})
 }
 
-// TakesAnyOwnerForTheController writes nothing if d is an owner, also without controller: true.
-func TakesAnyOwnerForTheController(ctx context.Context, databases databases, secrets secrets, d *database, name string) error {
-	secret, err := secrets.Get(ctx, name, metav1.GetOptions{})
-	if err != nil {
-		return err
-	}
-	if slices.ContainsFunc(secret.OwnerReferences, func(owner metav1.OwnerReference) bool { return owner.UID == d.UID }) {
-		return nil
-	}
-	return Adopt(ctx, databases, secrets, d, name)
-}
-
 // FindsItsReferenceByTheName makes a reference with its kind and its name the controller. That can be an earlier one's.
 func FindsItsReferenceByTheName(ctx context.Context, databases databases, secrets secrets, d *database, name string) error {
 	secret, err := secrets.Get(ctx, name, metav1.GetOptions{})
@@ -171,15 +141,6 @@ func AsksForDOnlyOnce(ctx context.Context, databases databases, secrets secrets,
 				func(owner metav1.OwnerReference) bool { return owner.UID == d.UID })
 			return err
 		})
-	})
-}
-
-// ReplacesTheOtherOwners leaves d as the only owner.
-func ReplacesTheOtherOwners(ctx context.Context, databases databases, secrets secrets, d *database, name string) error {
-	return adopt(ctx, secrets, d, name, func(secret *corev1.Secret) error {
-		err := errors.Join(checkOwner(secret), checkAnnotation(secret, d), checkServer(ctx, databases, d))
-		secret.OwnerReferences = nil
-		return err
 	})
 }
 

@@ -25,62 +25,12 @@ func UsesTheObjectsNameForBoth(ctx context.Context, deployments typedappsv1.Depl
 	return sync(ctx, deployments, d, d.Name, metav1.ObjectMeta{Name: d.Name})
 }
 
-// GeneratesAName creates a Deployment with a generated name.
-func GeneratesAName(ctx context.Context, deployments typedappsv1.DeploymentInterface, d *dbv1alpha1.DatabaseManager) error {
-	return sync(ctx, deployments, d, d.Spec.DeploymentName, metav1.ObjectMeta{GenerateName: d.Spec.DeploymentName + "-"})
-}
-
-// TakesAnyErrorForAMissingDeployment creates a Deployment whenever Get fails, not only when there is none.
-func TakesAnyErrorForAMissingDeployment(
-	ctx context.Context, deployments typedappsv1.DeploymentInterface, d *dbv1alpha1.DatabaseManager,
-) error {
-	deployment, err := deployments.Get(ctx, d.Spec.DeploymentName, metav1.GetOptions{})
-	if err != nil {
-		_, err := deployments.Create(ctx, newDeployment(d), metav1.CreateOptions{})
-		return err
-	}
-	if *deployment.Spec.Replicas == *d.Spec.Replicas {
-		return nil
-	}
-	deployment.Spec.Replicas = d.Spec.Replicas
-	_, err = deployments.Update(ctx, deployment, metav1.UpdateOptions{})
-	return err
-}
-
-// ReturnsConflictsOnly returns nil if the Deployment could not be updated for another reason: no other sync follows.
-func ReturnsConflictsOnly(ctx context.Context, deployments typedappsv1.DeploymentInterface, d *dbv1alpha1.DatabaseManager) error {
-	deployment, err := deployments.Get(ctx, d.Spec.DeploymentName, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		_, err = deployments.Create(ctx, newDeployment(d), metav1.CreateOptions{})
-		return err
-	}
-	if err != nil || *deployment.Spec.Replicas == *d.Spec.Replicas {
-		return err
-	}
-	deployment.Spec.Replicas = d.Spec.Replicas
-	if _, err := deployments.Update(ctx, deployment, metav1.UpdateOptions{}); apierrors.IsConflict(err) {
-		return err
-	}
-	return nil
-}
-
 // TakesAConflictForSuccess believes that another sync follows: nobody says so.
 func TakesAConflictForSuccess(ctx context.Context, deployments typedappsv1.DeploymentInterface, d *dbv1alpha1.DatabaseManager) error {
 	if err := Sync(ctx, deployments, d); !apierrors.IsConflict(err) {
 		return err
 	}
 	return nil
-}
-
-// UsesTheOneThatTheBugHasCreated takes a Deployment with the DatabaseManager's own name if there is one.
-func UsesTheOneThatTheBugHasCreated(ctx context.Context, deployments typedappsv1.DeploymentInterface, d *dbv1alpha1.DatabaseManager) error {
-	name := d.Name
-	if _, err := deployments.Get(ctx, name, metav1.GetOptions{}); apierrors.IsNotFound(err) {
-		name = d.Spec.DeploymentName
-	} else if err != nil {
-		return err
-	}
-	return sync(ctx, deployments, d, name, metav1.ObjectMeta{Name: name})
 }
 
 // RemovesTheOneThatTheBugHasCreated deletes a Deployment with the DatabaseManager's own name, which nobody has asked for.

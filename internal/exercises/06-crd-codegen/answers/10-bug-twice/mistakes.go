@@ -10,15 +10,6 @@ import (
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 )
 
-// SleepsFirst hopes that the lists are there after a while.
-func SleepsFirst(
-	ctx context.Context,
-	databases, deployments cache.SharedIndexInformer,
-	create func(d *dbv1alpha1.DatabaseManager) error,
-) error {
-	return run(ctx, databases, deployments, create, sync, func() { time.Sleep(30 * time.Second) })
-}
-
 // WaitsUntilThereIsADeployment takes a store with one object for a synced one.
 func WaitsUntilThereIsADeployment(
 	ctx context.Context,

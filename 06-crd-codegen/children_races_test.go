@@ -72,7 +72,7 @@ func TestChildReplacedDuringAnApply(t *testing.T) {
 		reason string // in the end
 	}{
 		"by the same object": {false, rollout.ReasonReplicasReady},
-		"by another user's":  {true, reasonNameConflict},
+		"by another user's":  {true, database.ReasonNameConflict},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -126,7 +126,7 @@ func TestChildReplacedDuringAnApply(t *testing.T) {
 func TestStatusOfAnEarlierObjectIsRefused(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	hook := &before{method: http.MethodPut, suffix: "/databasemanagers/example/status"}
+	hook := &before{method: http.MethodPatch, suffix: "/databasemanagers/example/status"}
 	hook.do = func() {
 		orphan := metav1.DeletePropagationBackground
 		if err := e.databases.Delete(context.Background(), "example", metav1.DeleteOptions{PropagationPolicy: &orphan}); err != nil {
@@ -231,7 +231,7 @@ func TestStatusReportsALabelThatAPolicyChanges(t *testing.T) {
 	var counted requests
 	e.run(counted.wrap(e.config))
 	e.create("example")
-	d := e.untilReady("example", reasonLabelChanged)
+	d := e.untilReady("example", database.ReasonLabelChanged)
 	if message := readyOf(d).Message; !strings.Contains(message, "Service db") {
 		t.Errorf("message %q, want the Service in it", message)
 	}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/json"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -13,8 +15,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	kubefake "k8s.io/client-go/kubernetes/fake"
 
+	"example.com/client-go-workbook/06-crd-codegen/database"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
+	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned/fake"
 	"example.com/client-go-workbook/internal/controller/rollout"
 	"example.com/client-go-workbook/internal/test/testkit"
 )
@@ -96,6 +101,9 @@ func TestAdoption(t *testing.T) {
 	e.patch("third", `{"spec": {"deletionPolicy": "Delete"}}`)
 	until(e, "no finalizer", get(e.databases.Get, "third"), func(d *dbv1alpha1.DatabaseManager) bool { return len(d.Finalizers) == 0 })
 	third := e.untilReady("third", rollout.ReasonReplicasReady)
+	if lines := output.Lines("ADOPTED"); len(lines) != 4 {
+		t.Errorf("%d children adopted, want 4: %q", len(lines), lines)
+	}
 	for _, child := range []metav1.Object{e.deployment("db"), e.service("db"), e.secret("db-root")} {
 		if !metav1.IsControlledBy(child, third) {
 			t.Errorf("%T has owners %v", child, child.GetOwnerReferences())
@@ -118,6 +126,7 @@ func TestAdoption(t *testing.T) {
 
 // TestAdoptionAfterOrphan adopts children of an owner without Retain, deleted with --cascade=orphan.
 func TestAdoptionAfterOrphan(t *testing.T) {
+	testkit.All(t, "adopts again")
 	t.Parallel()
 	e := newEnv(t)
 	e.run(e.config)
@@ -139,6 +148,7 @@ func TestAdoptionAfterOrphan(t *testing.T) {
 
 // TestAdoptionOfTheSecretAndTheClaim adopts what is left of a database whose Deployment was deleted.
 func TestAdoptionOfTheSecretAndTheClaim(t *testing.T) {
+	testkit.All(t, "adopts again")
 	t.Parallel()
 	e := newEnv(t)
 	defer e.createVolume("db-data")()
@@ -171,15 +181,25 @@ func TestAdoptionThatIsRefused(t *testing.T) {
 		change  func(*dbv1alpha1.DatabaseManagerSpec)
 		reason  string
 		message string
+		refused bool // before anything is written
 	}{
-		"the first still exists": {reason: reasonNameConflict, message: conflict},
-		"another UID":            {deleted: true, uid: other, reason: reasonNameConflict, message: ", or with adoptFrom: "},
+		"the first still exists": {reason: database.ReasonNameConflict, message: conflict, refused: true},
+		"another dbtype": {
+			deleted: true, change: func(s *dbv1alpha1.DatabaseManagerSpec) { s.Dbtype = dbv1alpha1.MariaDB },
+			reason: database.ReasonCannotAdopt, message: "db-root has the label app.kubernetes.io/name=mysql, so dbtype cannot be mariadb", refused: true,
+		},
+		"another UID": {
+			deleted: true, uid: other, reason: database.ReasonNameConflict, message: ", or with adoptFrom: ", refused: true,
+		},
 		"another deploymentName": {
 			deleted: true, change: func(s *dbv1alpha1.DatabaseManagerSpec) { s.DeploymentName = "other" },
-			reason: "NotFound", message: `secrets "other-root" not found`,
+			reason: database.ReasonCannotAdopt, message: "no Secret other-root was kept", refused: true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name != "another dbtype" {
+				testkit.All(t, "tries each refusal")
+			}
 			t.Parallel()
 			e := newEnv(t)
 			output, _ := e.run(e.config)
@@ -198,12 +218,16 @@ func TestAdoptionThatIsRefused(t *testing.T) {
 			}
 			// Another version: a controller that acted for both would change it back and forth.
 			e.create("second", adopting(test.uid), test.change, func(s *dbv1alpha1.DatabaseManagerSpec) { s.Version = "8.4.5" })
-			second := e.untilReady("second", test.reason)
-			if message := readyOf(second).Message; !strings.Contains(message, test.message) {
+			untilReported := e.readyMessage
+			if test.refused {
+				untilReported = e.untilUnprocessed
+			}
+			if message := untilReported("second", test.reason); !strings.Contains(message, test.message) {
 				t.Errorf("message %q, want %q in it", message, test.message)
 			}
-			if second.Status.AvailableReplicas != 0 {
-				t.Errorf("status %+v", second.Status)
+			second := testkit.Must(e.databases.Get(t.Context(), "second", metav1.GetOptions{}))(t)
+			if second.Status.AvailableReplicas != 0 || test.refused && len(second.Finalizers) > 0 {
+				t.Errorf("finalizers %v, status %+v", second.Finalizers, second.Status)
 			}
 			e.delete("second")
 			untilGone(e, "the second", e.databases.Get, "second")
@@ -233,7 +257,7 @@ func TestAdoptionIsForOne(t *testing.T) {
 	// The server's times are in whole seconds.
 	testkit.Await(t, "the next second", func() bool { return time.Since(older.CreationTimestamp.Time) > time.Second })
 	e.create("younger", adopting(first.UID), func(s *dbv1alpha1.DatabaseManagerSpec) { s.Version = "8.4.5" })
-	e.untilReady("younger", reasonNameConflict)
+	e.untilUnprocessed("younger", database.ReasonNameConflict)
 	if e.podOf(first) != pod || e.deployment("db").Spec.Template.Spec.Containers[0].Image != "mysql:8.4.6" {
 		t.Error("the younger one has changed the Deployment")
 	}
@@ -246,10 +270,11 @@ func TestAdoptionIsForOne(t *testing.T) {
 
 // TestAdoptionWaitsForTheFirst creates the second owner while the first one still exists.
 func TestAdoptionWaitsForTheFirst(t *testing.T) {
+	testkit.All(t, "adopts again")
 	t.Parallel()
 	e, first, pod := newEnvWithFirst(t)
 	e.create("second", adopting(first.UID))
-	e.untilReady("second", reasonNameConflict)
+	e.untilUnprocessed("second", database.ReasonNameConflict)
 	e.delete("first")
 	second := e.untilReady("second", rollout.ReasonReplicasReady)
 	if e.podOf(second) != pod {
@@ -257,11 +282,50 @@ func TestAdoptionWaitsForTheFirst(t *testing.T) {
 	}
 }
 
+// TestDeletedInTheMiddleOfAnAdoption has a DatabaseManager that was deleted when it had adopted one child, and not the others: it was
+// killed then. With Retain, none of them goes with it. With Delete, only the one that it has adopted does.
+func TestDeletedInTheMiddleOfAnAdoption(t *testing.T) {
+	t.Parallel()
+	for _, policy := range []dbv1alpha1.DeletionPolicy{dbv1alpha1.DeletionPolicyRetain, dbv1alpha1.DeletionPolicyDelete} {
+		t.Run(string(policy), func(t *testing.T) {
+			t.Parallel()
+			e := newEnv(t)
+			_, stop := e.run(e.config)
+			e.create("first", retain)
+			first := e.untilReady("first", rollout.ReasonReplicasReady)
+			e.delete("first")
+			untilGone(e, "the first", e.databases.Get, "first")
+			e.garbageCollected(first)
+			stop()
+			want := e.childrenOf("db")
+
+			e.create("second", adopting(first.UID))
+			second := e.patch("second", `{"metadata": {"finalizers": ["`+database.Finalizer+`"]}, "spec": {"deletionPolicy": "Delete"}}`)
+			owners := testkit.Must(json.Marshal(database.OwnerReferences(second)))(t)
+			testkit.Must(e.secrets.Patch(t.Context(), "db-root", types.MergePatchType,
+				[]byte(`{"metadata": {"ownerReferences": `+string(owners)+`}}`), metav1.PatchOptions{}))(t)
+			e.patch("second", `{"spec": {"deletionPolicy": "`+string(policy)+`"}}`)
+			e.delete("second")
+			e.run(e.config)
+			untilGone(e, "the second", e.databases.Get, "second")
+			e.garbageCollected(second)
+			if policy == dbv1alpha1.DeletionPolicyDelete {
+				delete(want, "Secret")
+			}
+			testkit.Await(t, "the end of what it has adopted", func() bool { return len(e.childrenOf("db")) <= len(want) })
+			if got := e.childrenOf("db"); !maps.Equal(got, want) {
+				t.Errorf("children %v, want %v", got, want)
+			}
+		})
+	}
+}
+
 // TestOfTwoInOneSecondNeitherAdopts compares ages, which the server gives in whole seconds.
 func TestOfTwoInOneSecondNeitherAdopts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, stop := fakeController(t)
+		c, stop := startController(t, kubefake.NewClientset(), fake.NewClientset(), "", 1, io.Discard)
 		defer stop()
+		synctest.Wait()
 		add := func(uid, namespace, deployment, first string, age int64) *dbv1alpha1.DatabaseManager {
 			d := &dbv1alpha1.DatabaseManager{
 				ObjectMeta: metav1.ObjectMeta{
@@ -288,7 +352,8 @@ func TestOfTwoInOneSecondNeitherAdopts(t *testing.T) {
 			{add("of another", "x", "db2", "gone", 2), false},
 			{add("too early", "x", "db", "first", 1), true},
 		} {
-			if got := c.mustWaitForSibling(test.d); got != test.want {
+			siblings := testkit.Must(c.Siblings(t.Context(), test.d))(t)
+			if got := database.MustWait(test.d, siblings); got != test.want {
 				t.Errorf("%s: %v, want %v", test.d.Name, got, test.want)
 			}
 		}

@@ -72,6 +72,9 @@ func TestChildrenThatMustStaySurviveEachCascade(t *testing.T) {
 	t.Parallel()
 	for name, test := range cascades {
 		t.Run(name, func(t *testing.T) {
+			if name != "Delete, orphan" {
+				testkit.All(t, "tries each cascade")
+			}
 			t.Parallel()
 			e := newEnv(t)
 			watch := netfault.NewGate("databasemanagers")
@@ -121,6 +124,9 @@ func TestDeletionPolicyChangedJustBeforeADeletion(t *testing.T) {
 		dbv1alpha1.DeletionPolicyRetain: dbv1alpha1.DeletionPolicyDelete,
 	} {
 		t.Run(fmt.Sprintf("%s to %s", from, to), func(t *testing.T) {
+			if to != dbv1alpha1.DeletionPolicyRetain {
+				testkit.All(t, "tries each policy")
+			}
 			t.Parallel()
 			e := newEnv(t)
 			// After the change one write gets through: the finalizer, or a Secret with an owner reference.

@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
 	"example.com/client-go-workbook/06-crd-codegen/database"
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
@@ -140,6 +139,25 @@ func TestOrphansStayWhateverTheSpec(t *testing.T) {
 	e.stay(d, before)
 }
 
+// TestLabelChangedBeforeRetain has somebody change the label of a child while no controller runs. When its owner reference is gone, too,
+// nothing would say whose it is.
+func TestLabelChangedBeforeRetain(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	_, stop := e.run(e.config)
+	d := e.createWithAll("db")
+	e.untilReady("db", rollout.ReasonScaledToZero)
+	stop()
+	label := `{"metadata": {"labels": {"` + database.FirstOwnerLabel + `": "changed"}}}`
+	testkit.Must(e.secrets.Patch(t.Context(), "db-root", types.MergePatchType, []byte(label), metav1.PatchOptions{}))(t)
+	e.patch("db", `{"spec": {"deletionPolicy": "Retain"}}`)
+	e.run(e.config)
+	e.untilReady("db", rollout.ReasonScaledToZero)
+	if secret := e.secret("db-root"); secret.Labels[database.FirstOwnerLabel] != string(d.UID) || len(secret.OwnerReferences) > 0 {
+		t.Errorf("the Secret has the labels %v and the owners %v", secret.Labels, secret.OwnerReferences)
+	}
+}
+
 // TestOrphanedDuringASync deletes a DatabaseManager with --cascade=orphan while a sync of it creates a child. The sync then comes to
 // a child that has just lost its reference. With the reference again, the garbage collector would delete it.
 func TestOrphanedDuringASync(t *testing.T) {
@@ -154,8 +172,8 @@ func TestOrphanedDuringASync(t *testing.T) {
 		}
 		untilGone(e, "the DatabaseManager", e.databases.Get, "db")
 		testkit.Await(t, "a store with a Service without a reference", func() bool {
-			services := c.children[len(c.children)-1].(typedKind[*corev1.Service, *corev1ac.ServiceApplyConfiguration])
-			stored, exists, err := services.informer.GetStore().GetByKey(e.namespace + "/db")
+			services := c.informers[4].GetStore() // after those of DatabaseManagers, Secrets, PersistentVolumeClaims, Deployments
+			stored, exists, err := services.GetByKey(e.namespace + "/db")
 			return err == nil && exists && len(stored.(*corev1.Service).OwnerReferences) == 0
 		})
 	}
@@ -180,9 +198,21 @@ func TestOrphanedDuringASync(t *testing.T) {
 }
 
 // TestRetainHoldsWhateverTheSpec asks for Retain together with a spec that the server rejects for one child, or after it. When the
-// status says that it is processed, the object is deleted, in each way. It must go, and all children stay.
+// status says that it is processed, the object is deleted. It must go, and all children stay.
 func TestRetainHoldsWhateverTheSpec(t *testing.T) {
 	t.Parallel()
+	retainHolds(t, []bool{false}, metav1.DeletePropagationBackground)
+}
+
+// TestRetainHoldsWhateverTheSpecAndTheCascade also asks for it afterwards, and deletes in each way.
+func TestRetainHoldsWhateverTheSpecAndTheCascade(t *testing.T) {
+	testkit.All(t, "deletes 24 databases")
+	t.Parallel()
+	retainHolds(t, []bool{false, true},
+		metav1.DeletePropagationForeground, metav1.DeletePropagationBackground, metav1.DeletePropagationOrphan)
+}
+
+func retainHolds(t *testing.T, afterwards []bool, propagations ...metav1.DeletionPropagation) {
 	e := newEnv(t)
 	type test struct {
 		name, kind  string
@@ -192,10 +222,8 @@ func TestRetainHoldsWhateverTheSpec(t *testing.T) {
 	}
 	var tests []test
 	for kind := range childKinds {
-		for _, after := range []bool{false, true} {
-			for _, propagation := range []metav1.DeletionPropagation{
-				metav1.DeletePropagationForeground, metav1.DeletePropagationBackground, metav1.DeletePropagationOrphan,
-			} {
+		for _, after := range afterwards {
+			for _, propagation := range propagations {
 				name := strings.ToLower(fmt.Sprintf("%s-%v-%s", kind, after, propagation))
 				tests = append(tests, test{name, kind, after, propagation, e.createWithAll(name)})
 			}
@@ -280,6 +308,9 @@ func TestRetainNamesWhatItWaitsFor(t *testing.T) {
 	e.startController(e.config)
 	for kind, k := range childKinds {
 		t.Run(kind, func(t *testing.T) {
+			if kind != "Deployment" {
+				testkit.All(t, "tries each child")
+			}
 			t.Parallel()
 			e := e.in(t)
 			name := strings.ToLower(kind)
@@ -377,6 +408,9 @@ func TestHeldObjectFollowsItsPolicy(t *testing.T) {
 		dbv1alpha1.DeletionPolicyRetain: dbv1alpha1.DeletionPolicyDelete,
 	} {
 		t.Run(fmt.Sprintf("%s to %s", from, to), func(t *testing.T) {
+			if to != dbv1alpha1.DeletionPolicyRetain {
+				testkit.All(t, "tries each policy")
+			}
 			t.Parallel()
 			e := e.in(t)
 			name := strings.ToLower(string(from))
@@ -395,7 +429,7 @@ func TestHeldObjectFollowsItsPolicy(t *testing.T) {
 			if err := e.deployments.Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
 				t.Fatal(err)
 			}
-			e.untilReady(name, reasonDeleted)
+			e.untilReady(name, database.ReasonDeleted)
 			setFinalizers(d.Finalizers) // it has our finalizer if it had it
 			untilGone(e, "the DatabaseManager", e.databases.Get, name)
 			e.garbageCollected(d)
@@ -411,4 +445,50 @@ func TestHeldObjectFollowsItsPolicy(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestClaimThatIsBeingDeleted deletes the claim of a database that runs. Its finalizer holds it as long as a pod uses it. A rollout would
+// end that pod.
+func TestClaimThatIsBeingDeleted(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	defer e.createVolume("db-data")()
+	output, _ := e.run(e.config)
+	e.create("db", withStorage)
+	before := e.podOf(e.untilReady("db", rollout.ReasonReplicasReady))
+	if err := e.claims.Delete(t.Context(), "db-data", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	message := "PersistentVolumeClaim db-data is being deleted; its finalizers: kubernetes.io/pvc-protection"
+	reported := func() {
+		t.Helper()
+		until(e, "BeingDeleted is reported", get(e.databases.Get, "db"), func(d *dbv1alpha1.DatabaseManager) bool {
+			ready := readyOf(d)
+			return ready.Reason == database.ReasonBeingDeleted && ready.Message == message && ready.ObservedGeneration == d.Generation
+		})
+	}
+	reported()
+	e.patch("db", `{"spec": {"version": "8.4.5"}}`)
+	reported()
+	if err := e.services.Delete(t.Context(), "db", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	until(e, "another Service", get(e.services.Get, "db"), func(s *corev1.Service) bool { return s.DeletionTimestamp == nil })
+	e.patch("db", `{"spec": {"deletionPolicy": "Retain"}}`)
+	reported()
+	// Retain cannot keep it, so the object stays, and says why.
+	e.delete("db")
+	message += "; deletionPolicy Retain cannot keep it: set Delete to end the wait"
+	d := until(e, "the deletion is seen", get(e.databases.Get, "db"), func(d *dbv1alpha1.DatabaseManager) bool {
+		return d.DeletionTimestamp != nil && len(output.Lines("RELEASED")) == 4 && readyOf(d).Message == message
+	})
+	if d.Status.ObservedGeneration == d.Generation {
+		t.Errorf("Retain counts as reached: %+v", d.Status)
+	}
+	if e.podOf(d) != before {
+		t.Error("the pod was replaced")
+	}
+	e.patch("db", `{"spec": {"deletionPolicy": "Delete"}}`)
+	untilGone(e, "the DatabaseManager", e.databases.Get, "db")
+	testkit.Await(t, "the end of the children", func() bool { return len(e.everything()) == 0 })
 }
