@@ -3,7 +3,7 @@
 // The program lists a resource, watches it from the list's resourceVersion on, and prints every event. It continues when
 // the watch ends, when the server is away, and when the server no longer has the events after that resourceVersion.
 //
-// Read in this order: main.go, resource.go, store.go, list.go, watch.go. The flags, Ctrl-C and the texts of errors are in
+// Read in this order: main.go, store.go, list.go, watch.go, resource.go. The flags, Ctrl-C and the texts of errors are in
 // internal/program and internal/connect. You can read them later.
 package main
 

@@ -1,5 +1,5 @@
 // resource.go: the two requests, List and Watch, for any resource.
-// Before: main.go. Next: store.go.
+// Before: watch.go.
 
 package main
 

@@ -1,5 +1,5 @@
 // store.go: what the program has printed, to find out after a gap what it has missed.
-// Before: resource.go. Next: list.go.
+// Before: main.go. Next: list.go.
 
 package main
 

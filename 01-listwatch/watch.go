@@ -1,5 +1,5 @@
 // watch.go: Watch, and what to do when it ends.
-// Before: list.go.
+// Before: list.go. Next: resource.go.
 
 package main
 
@@ -37,7 +37,7 @@ type watcher struct {
 var errNoVersion = errors.New("the list has no resourceVersion, so a watch has nowhere to start: choose another --resource")
 
 // run lists and watches until ctx ends. It gives up only before the first list, if the server rejects a request as wrong, or
-// sends a list that cannot be watched from: then a retry does not help. It waits after an error, and after a watch without progress.
+// sends a list that cannot be watched from: then a retry does not help.
 func (w *watcher) run(ctx context.Context) error {
 	backoff := firstDelay
 	for {
@@ -57,26 +57,13 @@ func (w *watcher) run(ctx context.Context) error {
 		// An event or a list changes the resourceVersion. A watch without events is progress only if it lasted: a server
 		// that ends each watch at once must not get a thousand requests a second.
 		progress := w.resourceVersion != before || (err == nil && time.Since(start) > time.Second)
-		if progress || isExpired(err) {
-			backoff = firstDelay
-		}
-		if progress && err == nil {
-			continue
-		}
-		delay := backoff.Step().Round(100 * time.Millisecond)
-		if seconds, ok := apierrors.SuggestsClientDelay(err); ok {
-			delay = max(delay, time.Duration(seconds)*time.Second)
-		}
-		switch {
-		case isExpired(err):
-			w.out.Line("EXPIRED", "%s: listing again in %s", connect.Explain(err), delay)
+		delay, word := next(&backoff, err, progress)
+		switch word {
+		case "EXPIRED", "UNREADABLE":
+			w.out.Line(word, "%s: listing again in %s", connect.Explain(err), delay)
 			w.resourceVersion = ""
-		case apierrors.HasStatusCause(err, "ClientWatchDecoding") && !connect.IsConnectionLost(err) && !progress:
-			// The program cannot read the next event. To resume would only bring the same event again.
-			w.out.Line("UNREADABLE", "%s: listing again in %s", connect.Explain(err), delay)
-			w.resourceVersion = ""
-		case err != nil:
-			w.out.Line("RETRY", "in %s: %s", delay, connect.Explain(err))
+		case "RETRY":
+			w.out.Line(word, "in %s: %s", delay, connect.Explain(err))
 		}
 		select {
 		case <-ctx.Done():
@@ -84,6 +71,31 @@ func (w *watcher) run(ctx context.Context) error {
 		case <-time.After(delay):
 		}
 	}
+}
+
+// next returns the delay before the next request, and a word for what comes after err: RETRY is the same request again, EXPIRED
+// and UNREADABLE are a list. backoff has the delays of the requests without progress.
+func next(backoff *wait.Backoff, err error, progress bool) (delay time.Duration, word string) {
+	if progress || isExpired(err) {
+		*backoff = firstDelay
+	}
+	if progress && err == nil {
+		return 0, ""
+	}
+	delay = backoff.Step().Round(100 * time.Millisecond)
+	if seconds, ok := apierrors.SuggestsClientDelay(err); ok {
+		delay = max(delay, time.Duration(seconds)*time.Second)
+	}
+	switch {
+	case err == nil:
+		return delay, ""
+	case isExpired(err):
+		return delay, "EXPIRED"
+	case apierrors.HasStatusCause(err, "ClientWatchDecoding") && !connect.IsConnectionLost(err) && !progress:
+		// The program cannot read the next event. To resume would only bring the same event again.
+		return delay, "UNREADABLE"
+	}
+	return delay, "RETRY"
 }
 
 // watch prints events until the server or the network ends the watch.

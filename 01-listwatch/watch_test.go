@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/rest"
@@ -311,10 +312,7 @@ func repeat(n int, s step) []step {
 
 // play runs the watcher against the script until the last step is asked for, and returns what it printed.
 func play(t *testing.T, stream bool, script []step) (string, error) {
-	jitter := firstDelay.Jitter
-	firstDelay.Jitter = 0
-	t.Cleanup(func() { firstDelay.Jitter = jitter })
-
+	withoutJitter(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	config := &rest.Config{Host: "http://scripted", QPS: -1, Transport: roundTripper(func(request *http.Request) (*http.Response, error) {
@@ -361,6 +359,51 @@ func play(t *testing.T, stream bool, script []step) (string, error) {
 	return printed.String(), err
 }
 
+func withoutJitter(t *testing.T) {
+	jitter := firstDelay.Jitter
+	firstDelay.Jitter = 0
+	t.Cleanup(func() { firstDelay.Jitter = jitter })
+}
+
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
+
+func TestNext(t *testing.T) {
+	const second = time.Second
+	lost, wrong := io.ErrUnexpectedEOF, apierrors.NewBadRequest("no")
+	unreadable := apierrors.NewClientErrorReporter(http.StatusInternalServerError, "GET", "ClientWatchDecoding").AsObject(errors.New("no JSON"))
+	for name, test := range map[string]struct {
+		before   int // requests without progress
+		err      error
+		progress bool
+		delay    time.Duration
+		word     string
+	}{
+		"the server ended a watch":       {before: 3, progress: true},
+		"it ends each watch at once":     {delay: second / 2},
+		"and again":                      {before: 1, delay: second},
+		"lost":                           {before: 1, err: lost, delay: second, word: "RETRY"},
+		"for long":                       {before: 9, err: lost, delay: 4 * second, word: "RETRY"},
+		"lost after events":              {before: 9, err: lost, progress: true, delay: second / 2, word: "RETRY"},
+		"refused":                        {err: wrong, delay: second / 2, word: "RETRY"},
+		"the server says when":           {err: apierrors.NewTooManyRequests("later", 7), delay: 7 * second, word: "RETRY"},
+		"the server says when, sooner":   {before: 3, err: apierrors.NewTooManyRequests("later", 1), delay: 4 * second, word: "RETRY"},
+		"expired":                        {before: 9, err: apierrors.NewResourceExpired("old"), delay: second / 2, word: "EXPIRED"},
+		"gone":                           {before: 9, err: apierrors.NewGone("old"), delay: second / 2, word: "EXPIRED"},
+		"an event that cannot be read":   {before: 1, err: apierrors.FromObject(unreadable), delay: second, word: "UNREADABLE"},
+		"one that came after other ones": {before: 1, err: apierrors.FromObject(unreadable), progress: true, delay: second / 2, word: "RETRY"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			withoutJitter(t)
+			backoff := firstDelay
+			for range test.before {
+				backoff.Step()
+			}
+			delay, word := next(&backoff, test.err, test.progress)
+			if delay != test.delay || word != test.word {
+				t.Errorf("got %s, %q, want %s, %q", delay, word, test.delay, test.word)
+			}
+		})
+	}
+}

@@ -23,6 +23,8 @@ type demo struct {
 	bad         badHandler
 	trace       bool
 	picture     *picture.Picture
+
+	factories []informers.SharedInformerFactory // of --factory-each
 }
 
 func (d *demo) addFlags(flags *pflag.FlagSet) {
@@ -38,49 +40,41 @@ func (d *demo) addFlags(flags *pflag.FlagSet) {
 	})
 }
 
-// start adds what the switches say, and returns the added handlers. It must be called before the program asks the factory
-// for an informer. The caller calls stop, also after an error: it stops what start has started, and waits for it.
-func (d demo) start(ctx context.Context, cancel context.CancelCauseFunc, clientset kubernetes.Interface,
-	factory informers.SharedInformerFactory, s selection, out *program.Printer) (added []registration, stop func(), err error) {
-	ctx, stopInformers := context.WithCancel(ctx)
-	var factories []informers.SharedInformerFactory // of --factory-each
-	stopShowing, err := d.show(ctx, factory, clientset, s, out)
-	stop = func() {
-		stopShowing()
-		stopInformers()
-		for _, factory := range factories {
-			factory.Shutdown()
-		}
-	}
-	if err != nil {
-		return nil, stop, err
-	}
+// addHandlers adds the handlers that the switches ask for. Their informers run until ctx ends, and shutdown waits for them.
+func (d *demo) addHandlers(ctx context.Context, cancel context.CancelCauseFunc, clientset kubernetes.Interface,
+	factory informers.SharedInformerFactory, s selection, out *program.Printer) (added []registration, err error) {
 	for number := uint(2); number <= d.handlers; number++ {
 		target := factory
 		if d.factoryEach {
 			target = newFactory(clientset, s)
-			factories = append(factories, target)
+			d.factories = append(d.factories, target)
 			deployments, pods := target.Apps().V1().Deployments().Informer(), target.Core().V1().Pods().Informer()
 			if err := handleWatchErrors(out, cancel, deployments, pods); err != nil {
-				return nil, stop, err
+				return nil, err
 			}
 		}
 		handlers, err := addHandlers(target, out.Prefix(fmt.Sprintf("#%d ", number)))
 		if err != nil {
-			return nil, stop, err
+			return nil, err
 		}
 		added = append(added, handlers...)
 	}
 	if d.bad != "" {
 		pods, err := factory.Core().V1().Pods().TypedInformer().AddTypedEventHandler(d.bad.handler(ctx, out))
 		if err != nil {
-			return nil, stop, err
+			return nil, err
 		}
 		added = append(added, registration{pods, "Pods", out.Prefix("bad ")})
 	}
-	for _, factory := range factories {
+	for _, factory := range d.factories {
 		factory.StartWithContext(ctx)
 		factory.WaitForCacheSyncWithContext(ctx)
 	}
-	return added, stop, nil
+	return added, nil
+}
+
+func (d *demo) shutdown() {
+	for _, factory := range d.factories {
+		factory.Shutdown()
+	}
 }

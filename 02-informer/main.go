@@ -67,19 +67,24 @@ func run(ctx context.Context, clientset kubernetes.Interface, o options, out *pr
 	defer func() {
 		cancel(nil)        // stops the informers,
 		factory.Shutdown() // and this waits for them
+		o.demo.shutdown()
 	}()
 	before := o.requests()
-	added, stop, err := o.demo.start(ctx, cancel, clientset, factory, o.selection, out)
-	defer stop()
+	stopShowing, err := o.demo.show(ctx, factory, clientset, o.selection, out)
 	if err != nil {
 		return err
 	}
+	defer stopShowing()
 
 	deployments, pods := factory.Apps().V1().Deployments(), factory.Core().V1().Pods()
 	if err := handleWatchErrors(out, cancel, deployments.Informer(), pods.Informer()); err != nil {
 		return err
 	}
 	handlers, err := addHandlers(factory, out)
+	if err != nil {
+		return err
+	}
+	added, err := o.demo.addHandlers(ctx, cancel, clientset, factory, o.selection, out)
 	if err != nil {
 		return err
 	}

@@ -17,9 +17,9 @@ import (
 //go:embed README.md picture.yaml *.go
 var chapterFiles embed.FS
 
-// show puts informers with a tracer into the factory. They send the same requests as the factory's own. The tracer stands
-// wherever client-go calls a function of the program: in a ListWatch, a transform, a metric, an index and a handler. It is
-// for seeing. No controller needs it.
+// show puts informers with a tracer into the factory, which has none yet. They send the same requests as the factory's own. The
+// tracer stands wherever client-go calls a function of the program: in a ListWatch, a transform, a metric, an index and a handler.
+// It is for seeing. No controller needs it.
 func (d demo) show(ctx context.Context, factory informers.SharedInformerFactory, clientset kubernetes.Interface, s selection,
 	out *program.Printer) (stop func(), err error) {
 	tracer := &informertrace.Tracer{Observer: d.picture, Transform: stripManagedFields, Selector: s.labels}

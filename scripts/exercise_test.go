@@ -358,7 +358,8 @@ func Double(n int) int {
 			if err := os.Rename(away, away+".away"); err != nil {
 				t.Fatal(err)
 			}
-			grade(filepath.Base(path) + " is missing, and git has none here.\n  Download the workbook again.\n")
+			grade(filepath.Base(path)+" is missing, and git has none here: fatal: not a git repository",
+				"\n  Cure that, or download the workbook again.\n")
 			if err := os.Rename(away+".away", away); err != nil {
 				t.Fatal(err)
 			}

@@ -112,10 +112,11 @@ built() {
 	echo "$program"
 }
 
-# answers RUNTIME: whether docker or podman answers within 3 seconds. A daemon that hangs must not hold this up.
+# answers RUNTIME [FILE]: whether docker or podman answers within 3 seconds; FILE gets what it says if not. A daemon that hangs must
+# not hold this up.
 answers() {
 	command -v "$1" >/dev/null || return
-	"$1" ps -q >/dev/null 2>&1 &
+	"$1" ps -q >/dev/null 2>"${2-/dev/null}" &
 	local question=$!
 	for _ in {1..30}; do
 		kill -0 $question 2>/dev/null || break

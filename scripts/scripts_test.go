@@ -208,10 +208,10 @@ func TestDiffShowsWhatAChapterAdds(t *testing.T) {
 
 func TestABadCLUSTEROrNODESIsOneLineAndExitCode2(t *testing.T) {
 	for env, want := range map[string]string{
-		"CLUSTER=docker":         "CLUSTER=docker is neither kind nor local: try CLUSTER=local make cluster.\n",
-		"CLUSTER=kind NODES=0":   "NODES=0 is not a number from 1 to 9: try NODES=3 CLUSTER=kind make cluster.\n",
-		"CLUSTER=kind NODES=ten": "NODES=ten is not a number from 1 to 9: try NODES=3 CLUSTER=kind make cluster.\n",
-		"CLUSTER=local NODES=3":  "NODES is for a kind cluster: try NODES=3 CLUSTER=kind make cluster.\n",
+		"CLUSTER=docker":         "CLUSTER=docker is neither kind nor local: try CLUSTER=local make cluster, or unset CLUSTER.\n",
+		"CLUSTER=kind NODES=0":   "NODES=0 is not a number from 1 to 9: try NODES=3 CLUSTER=kind make cluster, or unset NODES.\n",
+		"CLUSTER=kind NODES=ten": "NODES=ten is not a number from 1 to 9: try NODES=3 CLUSTER=kind make cluster, or unset NODES.\n",
+		"CLUSTER=local NODES=3":  "NODES is for a kind cluster: try NODES=3 CLUSTER=kind make cluster, or unset NODES.\n",
 	} {
 		folder := filepath.Join(t.TempDir(), "cluster")
 		got := run(t, append(strings.Fields(env), "CLUSTER_DIR="+folder), "./cluster-up.sh")

@@ -110,7 +110,7 @@ func (c child[O, A]) keep(ctx context.Context, d *dbv1alpha1.DatabaseManager, ex
 // object, and the step that is next.
 func (c child[O, A]) setOwner(ctx context.Context, d *dbv1alpha1.DatabaseManager, existing O) (O, database.Step, error) {
 	step := database.Next(d, existing)
-	if step != database.Adopt && step != database.Release {
+	if step != database.AddOwner && step != database.RemoveOwner {
 		return existing, step, nil
 	}
 	written := existing
@@ -130,7 +130,7 @@ func (c child[O, A]) setOwner(ctx context.Context, d *dbv1alpha1.DatabaseManager
 }
 
 // ownerWords are printed when an owner reference is written.
-var ownerWords = map[database.Step]string{database.Adopt: "ADOPTED", database.Release: "RELEASED"}
+var ownerWords = map[database.Step]string{database.AddOwner: "ADOPTED", database.RemoveOwner: "RELEASED"}
 
 // update applies the desired state if a field differs, and returns the new object.
 //

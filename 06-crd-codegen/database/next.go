@@ -17,8 +17,8 @@ type Step string
 const (
 	NameTaken       Step = "NameTaken"       // it is somebody else's: it stays as it is
 	WaitForDeletion Step = "WaitForDeletion" // an earlier DatabaseManager of this name controls it: the garbage collector deletes it
-	Adopt           Step = "Adopt"           // it is d's, and lacks the owner reference that the spec wants
-	Release         Step = "Release"         // it is d's, and has an owner reference that the spec does not want
+	AddOwner        Step = "AddOwner"        // it is d's, and lacks the owner reference that the spec wants
+	RemoveOwner     Step = "RemoveOwner"     // it is d's, and has an owner reference that the spec does not want
 	Orphaned        Step = "Orphaned"        // d is being deleted, and it has lost its owner reference: it outlives d
 	BeingDeleted    Step = "BeingDeleted"    // it is d's, and is being deleted: a finalizer holds it
 	Update          Step = "Update"          // it is d's: the fields that differ are written
@@ -26,7 +26,7 @@ const (
 
 // Next returns the step for the object that has a child's name. TestNext has the cases. If there is no such object, it is created.
 //
-// The owner reference comes before the other fields, and Adopt and Release write nothing else: else the server could reject a field,
+// The owner reference comes before the other fields, and AddOwner and RemoveOwner write nothing else: else the server could reject a field,
 // such as a size that the volume cannot have, and with it the change of the reference.
 func Next(d *dbv1alpha1.DatabaseManager, existing metav1.Object) Step {
 	owner := metav1.GetControllerOfNoCopy(existing)
@@ -40,16 +40,16 @@ func Next(d *dbv1alpha1.DatabaseManager, existing metav1.Object) Step {
 	switch {
 	case apiequality.Semantic.DeepEqual(ownersOf(existing, d), wants):
 	case len(wants) == 0:
-		return Release
+		return RemoveOwner
 	case owner == nil && d.DeletionTimestamp != nil && !HasFinalizer(d):
 		return Orphaned // the garbage collector may have removed it, after `kubectl delete --cascade=orphan`
 	default:
-		return Adopt
+		return AddOwner
 	}
 	return NextOwned(existing)
 }
 
-// NextOwned returns the step for a child of d whose owner reference is as the spec wants it. After Release, nothing but its label says
+// NextOwned returns the step for a child of d whose owner reference is as the spec wants it. After RemoveOwner, nothing but its label says
 // whose it is, and somebody may have changed that.
 func NextOwned(existing metav1.Object) Step {
 	if existing.GetDeletionTimestamp() != nil {

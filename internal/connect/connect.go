@@ -43,8 +43,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Context, "context", "", "context in the kubeconfig (default: its current one)")
 }
 
-// Load looks for a cluster: --kubeconfig, $KUBECONFIG, .cluster/kubeconfig in this folder or one above it,
-// and last the pod that the program runs in. It never looks into ~/.kube/config, because a learner's
+// Load looks for a cluster: --kubeconfig, $KUBECONFIG, the workbook's, and last the pod that the program runs in. It never looks into ~/.kube/config, because a learner's
 // current context there can be production.
 func (o *Options) Load() (*Cluster, error) {
 	var files []string
@@ -61,7 +60,7 @@ func (o *Options) Load() (*Cluster, error) {
 			return nil, err
 		}
 	default:
-		if file := FindUpwards(filepath.Join(".cluster", "kubeconfig")); file != "" {
+		if file := Workbooks(); file != "" {
 			files = []string{file}
 			break
 		}
@@ -113,6 +112,21 @@ func newCluster(config *rest.Config, context string) *Cluster {
 	// client-go's own default is 5 requests a second, which chapter 5 shows.
 	config.QPS = -1
 	return &Cluster{Config: config, Context: context}
+}
+
+// Workbooks returns the kubeconfig of the workbook's cluster, or "" without one: in $CLUSTER_DIR, where the scripts make the
+// cluster if that is set, else in .cluster in the working folder or the nearest folder above.
+func Workbooks() string {
+	folder := os.Getenv("CLUSTER_DIR")
+	if folder == "" {
+		return FindUpwards(filepath.Join(".cluster", "kubeconfig"))
+	}
+	for _, name := range []string{"type", "kubeconfig"} { // without the first, the folder is another program's
+		if _, err := os.Stat(filepath.Join(folder, name)); err != nil {
+			return ""
+		}
+	}
+	return filepath.Join(folder, "kubeconfig")
 }
 
 // FindUpwards returns the path of name in the working folder or the nearest folder above that has it, or "".

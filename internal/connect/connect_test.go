@@ -104,6 +104,29 @@ func TestLoad(t *testing.T) {
 			},
 			wantHost: "https://workbook",
 		},
+		"$CLUSTER_DIR": {
+			prepare: func(t *testing.T, o *Options) {
+				t.Chdir(filepath.Dir(filepath.Dir(write(t, ".cluster/kubeconfig", server("checkout")))))
+				t.Setenv("CLUSTER_DIR", filepath.Dir(write(t, "kubeconfig", server("elsewhere"))))
+				if err := os.WriteFile(filepath.Join(os.Getenv("CLUSTER_DIR"), "type"), nil, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			},
+			wantHost: "https://elsewhere",
+		},
+		"$CLUSTER_DIR of another program": {
+			prepare: func(t *testing.T, o *Options) {
+				t.Setenv("CLUSTER_DIR", filepath.Dir(write(t, "kubeconfig", server("production"))))
+			},
+			wantErr: []string{"no cluster", "make cluster"},
+		},
+		"$CLUSTER_DIR without a cluster": {
+			prepare: func(t *testing.T, o *Options) {
+				t.Chdir(filepath.Dir(filepath.Dir(write(t, ".cluster/kubeconfig", server("checkout")))))
+				t.Setenv("CLUSTER_DIR", t.TempDir())
+			},
+			wantErr: []string{"no cluster", "make cluster"},
+		},
 		"$KUBECONFIG wins over .cluster": {
 			prepare: func(t *testing.T, o *Options) {
 				t.Chdir(filepath.Dir(filepath.Dir(write(t, ".cluster/kubeconfig", server("workbook")))))
@@ -260,6 +283,7 @@ func TestLoad(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Chdir(t.TempDir())
 			t.Setenv("KUBECONFIG", "")
+			t.Setenv("CLUSTER_DIR", "")
 			var o Options
 			test.prepare(t, &o)
 			cluster, err := o.Load()

@@ -213,7 +213,7 @@ func (c *cluster) kubectl() string { return filepath.Join(c.folder, "bin", "kube
 func (c *cluster) up(ctx context.Context) error {
 	want := os.Getenv("CLUSTER")
 	if want != "" && want != "local" && want != "kind" {
-		return usageError(fmt.Sprintf("CLUSTER=%s is neither kind nor local: try CLUSTER=local make cluster.", want))
+		return usageError(fmt.Sprintf("CLUSTER=%s is neither kind nor local: try CLUSTER=local make cluster, or unset CLUSTER.", want))
 	}
 	nodes, err := wantedNodes()
 	if err != nil {
@@ -252,7 +252,7 @@ func (c *cluster) up(ctx context.Context) error {
 		}
 	}
 	if kind == "local" && nodes > 0 {
-		return usageError("NODES is for a kind cluster: try NODES=3 CLUSTER=kind make cluster.")
+		return usageError("NODES is for a kind cluster: try NODES=3 CLUSTER=kind make cluster, or unset NODES.")
 	}
 	name := kwokName
 	if kind == "kind" {
@@ -280,10 +280,10 @@ func (c *cluster) isUp(ctx context.Context, want string, nodes int) (bool, error
 		if !c.wasUp() && !c.local().hasData() {
 			return false, nil
 		}
-		return false, messagef("There is a %s cluster already: run make cluster-down first, then CLUSTER=%s make cluster.", have, want)
+		return false, messagef("There is a %s cluster already: unset CLUSTER, or run make cluster-down first, then CLUSTER=%s make cluster.", have, want)
 	}
 	if c.clusterType() == "local" && nodes > 0 {
-		return false, usageError("NODES is for a kind cluster: run make cluster-down, then NODES=3 CLUSTER=kind make cluster.")
+		return false, usageError("NODES is for a kind cluster: unset NODES, or run make cluster-down, then NODES=3 CLUSTER=kind make cluster.")
 	}
 	if c.missing(ctx) != "" {
 		return false, nil
@@ -297,7 +297,7 @@ func (c *cluster) isUp(ctx context.Context, want string, nodes int) (bool, error
 			return false, err
 		} else if have != nodes {
 			return false, messagef(
-				"There is a cluster of %d node(s) already: run make cluster-down first, then NODES=%d CLUSTER=kind make cluster.",
+				"There is a cluster of %d node(s) already: unset NODES, or run make cluster-down first, then NODES=%d CLUSTER=kind make cluster.",
 				have, nodes)
 		}
 	}

@@ -27,15 +27,15 @@ import (
 
 // choose returns kind where a container runtime can run it, else local, and says why.
 func choose(ctx context.Context, root string) (string, error) {
-	name := containerRuntime(ctx)
+	name, why := containerRuntime(ctx)
 	if ctx.Err() != nil { // or Ctrl-C would choose
 		return "", ctx.Err()
 	}
 	if name == "" {
-		say("Choosing the local cluster: neither Docker nor Podman answers (CLUSTER=kind|local decides).")
+		say("Choosing the local cluster: %s (CLUSTER=kind|local decides).", cmp.Or(why, "neither Docker nor Podman answers"))
 		return "local", nil
 	}
-	why := unfit(ctx, name)
+	why = unfit(ctx, name)
 	if ctx.Err() != nil {
 		return "", ctx.Err()
 	}
@@ -64,18 +64,24 @@ func choose(ctx context.Context, root string) (string, error) {
 	return "kind", nil
 }
 
-// containerRuntime returns docker or podman, the first whose daemon answers within 3 seconds; nothing if none does.
-func containerRuntime(ctx context.Context) string {
+// containerRuntime returns docker or podman, the first whose daemon answers within 3 seconds; or why none does, if one says it.
+func containerRuntime(ctx context.Context) (name, why string) {
 	for _, name := range []string{"docker", "podman"} {
 		asking, cancel := context.WithTimeout(ctx, 3*time.Second)
 		err := quick(asking, name, "ps", "-q")
 		cancel()
+		if failed := new(exec.ExitError); errors.As(err, &failed) {
+			words := strings.Split(strings.TrimSpace(string(failed.Stderr)), "\n")
+			if last := words[len(words)-1]; last != "" && why == "" {
+				why = fmt.Sprintf("%s ps fails: %s", name, last)
+			}
+		}
 		if err != nil || name == "docker" && strings.HasPrefix(answer(ctx, name, "-v"), "podman") {
 			continue // kind's part for Docker fails where Podman calls itself docker
 		}
-		return name
+		return name, ""
 	}
-	return ""
+	return "", why
 }
 
 // unfit says why a container runtime that answers cannot run a kind cluster; nothing if it can.
@@ -148,7 +154,8 @@ func answer(ctx context.Context, name string, arguments ...string) string {
 func quick(ctx context.Context, name string, arguments ...string) error {
 	cmd := exec.CommandContext(ctx, name, arguments...)
 	cmd.WaitDelay = time.Second
-	return cmd.Run()
+	_, err := cmd.Output()
+	return err
 }
 
 // wantedNodes is $NODES, how many nodes a kind cluster shall have; 0 where the reader leaves that to kind-config.yaml.
@@ -159,7 +166,7 @@ func wantedNodes() (int, error) {
 	}
 	nodes, err := strconv.Atoi(value)
 	if err != nil || nodes < 1 || nodes > 9 {
-		return 0, usageError(fmt.Sprintf("NODES=%s is not a number from 1 to 9: try NODES=3 CLUSTER=kind make cluster.", value))
+		return 0, usageError(fmt.Sprintf("NODES=%s is not a number from 1 to 9: try NODES=3 CLUSTER=kind make cluster, or unset NODES.", value))
 	}
 	return nodes, nil
 }
@@ -226,14 +233,14 @@ func (c *cluster) kindKubeconfig() string {
 
 // kindProvider returns kind, with the container runtime that answers.
 func kindProvider(ctx context.Context) (*kind.Provider, string, error) {
-	name := containerRuntime(ctx)
+	name, why := containerRuntime(ctx)
 	switch name {
 	case "docker":
 		return kind.NewProvider(kind.ProviderWithLogger(cmd.NewLogger()), kind.ProviderWithDocker()), name, nil
 	case "podman":
 		return kind.NewProvider(kind.ProviderWithLogger(cmd.NewLogger()), kind.ProviderWithPodman()), name, nil
 	}
-	return nil, "", message("The kind cluster needs Docker or Podman, and neither answers: start one.")
+	return nil, "", messagef("The kind cluster needs Docker or Podman, and %s.", cmp.Or(why, "neither answers: start one"))
 }
 
 // kindUp starts a kind cluster: Kubernetes in containers, with a kubelet that runs containers.

@@ -46,3 +46,25 @@ func TestWhyKindCannotRun(t *testing.T) {
 		})
 	}
 }
+
+// TestContainerRuntime has a docker that cannot be used, and no podman.
+func TestContainerRuntime(t *testing.T) {
+	for name, test := range map[string]struct{ docker, why string }{
+		"it says why":          {"echo usage >&2; echo permission denied >&2; exit 1", "docker ps fails: permission denied"},
+		"it says nothing":      {"exit 1", ""},
+		"it is Podman":         {"case $1 in -v) echo podman version 5.0.3 ;; esac", ""},
+		"it warns, and it can": {"echo a warning >&2; case $1 in -v) echo Docker version 29 ;; esac", "can"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			if err := os.WriteFile(filepath.Join(folder, "docker"), []byte("#!/bin/sh\n"+test.docker+"\n"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			t.Setenv("PATH", folder)
+			docker, why := containerRuntime(t.Context())
+			if can := test.why == "can"; can != (docker == "docker") || !can && why != test.why {
+				t.Errorf("got %q, %q, want %q", docker, why, test.why)
+			}
+		})
+	}
+}

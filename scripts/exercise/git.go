@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,9 +58,11 @@ func (w *workbook) isMissing(file string) string {
 	}
 	name := filepath.Join(filepath.Base(filepath.Dir(file)), filepath.Base(file)) + " is missing"
 	is := command(context.Background(), syscall.SIGKILL, "git", "cat-file", "-e", "HEAD:./"+filepath.ToSlash(file))
-	is.Dir, is.Env = w.root, environment()
-	if runGroup(is) != nil { // a download without git, for example
-		return name + ", and git has none here.\nDownload the workbook again."
+	var said bytes.Buffer
+	is.Dir, is.Env, is.Stderr = w.root, environment(), &said
+	if err := runGroup(is); err != nil { // a download without git, for example
+		why, _, _ := strings.Cut(cmp.Or(said.String(), err.Error()), "\n")
+		return name + ", and git has none here: " + why + ".\nCure that, or download the workbook again."
 	}
 	return name + ". This brings it back:\n" + comesBack(file)
 }

@@ -82,7 +82,7 @@ func auditLog() ([]byte, error) {
 		return nil, ErrOtherCluster
 	}
 	command := exec.Command(filepath.Join(filepath.Dir(connect.FindUpwards("go.mod")), "scripts", "cluster.sh"), "audit")
-	command.Env = append(os.Environ(), "CLUSTER_DIR="+filepath.Dir(sharedFile()))
+	command.Env = append(os.Environ(), "CLUSTER_DIR="+filepath.Dir(connect.Workbooks()))
 	output, err := command.Output()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {

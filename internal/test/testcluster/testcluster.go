@@ -161,22 +161,14 @@ func unavailable(t testing.TB, err error) {
 	t.Skip(err)
 }
 
-// sharedFile is the path of the shared cluster's kubeconfig.
-func sharedFile() string {
-	if dir := os.Getenv("CLUSTER_DIR"); dir != "" {
-		return filepath.Join(dir, "kubeconfig")
-	}
-	return connect.FindUpwards(filepath.Join(".cluster", "kubeconfig"))
-}
-
 func find() (*clientcmdapi.Config, error) {
 	var kubeconfig *clientcmdapi.Config
 	var err error
 	if *contextFlag != "" {
 		kubeconfig, err = load(*contextFlag, filepath.SplitList(os.Getenv("KUBECONFIG"))...)
 	} else {
-		file := sharedFile()
-		if _, err := os.Stat(file); err != nil {
+		file := connect.Workbooks()
+		if file == "" {
 			return nil, errNoCluster
 		}
 		// go test repeats an earlier result while no file has changed that the test has looked at: also one of a cluster

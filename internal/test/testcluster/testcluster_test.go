@@ -117,6 +117,7 @@ func TestFind(t *testing.T) {
 	if _, err := find(); err != errNoCluster {
 		t.Errorf("with an empty CLUSTER_DIR: got %v, want no cluster", err)
 	}
+	writeKubeconfig(t, filepath.Join(os.Getenv("CLUSTER_DIR"), "type"), "workbook", silent.URL) // it has one
 	writeKubeconfig(t, filepath.Join(os.Getenv("CLUSTER_DIR"), "kubeconfig"), "workbook", silent.URL)
 	if _, err := find(); err == nil || !strings.Contains(err.Error(), "doesn't answer") {
 		t.Errorf("with a server that hangs: got %v", err)
