@@ -207,8 +207,11 @@ func (l local) lastWords(name string, after int64) (log, last string) {
 		return "", err.Error()
 	}
 	data = data[min(after, int64(len(data))):]
-	log = string(data[max(0, len(data)-64<<10):])
-	for line := range strings.Lines(log) {
+	for line := range strings.Lines(string(data[max(0, len(data)-64<<10):])) {
+		if strings.Contains(line, "fsnotify") {
+			continue // too many open files, it says, but of inotify's: the component runs on without
+		}
+		log += line
 		line = strings.TrimSpace(line)
 		if errorLine.MatchString(line) {
 			last = line
