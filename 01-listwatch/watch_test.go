@@ -390,7 +390,6 @@ func TestNext(t *testing.T) {
 		"the server says when":           {err: apierrors.NewTooManyRequests("later", 7), delay: 7 * second, word: "RETRY"},
 		"the server says when, sooner":   {before: 3, err: apierrors.NewTooManyRequests("later", 1), delay: 4 * second, word: "RETRY"},
 		"expired":                        {before: 9, err: apierrors.NewResourceExpired("old"), delay: second / 2, word: "EXPIRED"},
-		"gone":                           {before: 9, err: apierrors.NewGone("old"), delay: second / 2, word: "EXPIRED"},
 		"an event that cannot be read":   {before: 1, err: apierrors.FromObject(unreadable), delay: second, word: "UNREADABLE"},
 		"one that came after other ones": {before: 1, err: apierrors.FromObject(unreadable), progress: true, delay: second / 2, word: "RETRY"},
 	} {
