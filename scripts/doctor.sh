@@ -197,6 +197,6 @@ build_gb=8
 if [ -d "$("$scripts/cluster.sh" programs 2>/dev/null)" ]; then
 	build_gb=0
 fi
-disk "${XDG_CACHE_HOME:-${HOME-}/.cache}" $build_gb "the local cluster's programs" XDG_CACHE_HOME
+disk "${XDG_CACHE_HOME:-${HOME-}/.cache}" $build_gb "building the local cluster's programs" XDG_CACHE_HOME
 disk "$state" 1 "the cluster's objects and logs" CLUSTER_DIR
 exit $status

@@ -302,7 +302,7 @@ func TestTooLittleDiskIsSaidBeforeBuilding(t *testing.T) {
 			"docker": "exec sleep 60", // a daemon that hangs
 			"podman": "exit 125",
 		}),
-		"XDG_CACHE_HOME="+cache,
+		"XDG_CACHE_HOME="+cache, "WORKBOOK_DOWNLOAD=off",
 		"CLUSTER_DIR="+filepath.Join(t.TempDir(), "cluster"),
 	)
 	got := run(t, env, "./cluster-up.sh")

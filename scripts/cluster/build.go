@@ -26,9 +26,17 @@ import (
 	"golang.org/x/term"
 )
 
-// programs are the local cluster's, built from the versions that scripts/localcluster/go.mod pins. All checkouts that
+// programs are the local cluster's, of the versions that scripts/localcluster/go.mod pins: downloaded or built. All checkouts that
 // want the same versions share them.
-type programs struct{ root, cache string }
+type programs struct {
+	root, cache string
+	system      string // such as linux/amd64
+	web         web
+}
+
+func newPrograms(root, cache string) programs {
+	return programs{root: root, cache: cache, system: runtime.GOOS + "/" + runtime.GOARCH, web: newWeb()}
+}
 
 // names are those of the one program of scripts/localcluster.
 var names = append(slices.Clone(components), "kwokctl")
@@ -40,6 +48,12 @@ const (
 
 // packages are what is built. kubectl is a program of its own: it is started often, and within the other it takes half as long again.
 var packages = []string{clusterPackage, kubectlPackage}
+
+// kwokPackages are what is built beside downloaded programs.
+var kwokPackages = []string{"sigs.k8s.io/kwok/cmd/kwok", "sigs.k8s.io/kwok/cmd/kwokctl"}
+
+// links are the names of a package's program that differ from its own: links to it.
+var links = map[string][]string{clusterPackage: names, kwokPackages[0]: {"kwok-controller"}}
 
 // notInlined are the packages that are compiled without inlining, which takes a third of the time off them. They are large,
 // and their code is on the way of few requests. What each request passes through (apiserver, apimachinery, etcd) keeps it,
@@ -93,8 +107,8 @@ func (p programs) gcflags() (flags []string) {
 	return append(flags, "-gcflags=k8s.io/apiextensions-apiserver/pkg/apis/...=") // the types of CRDs: the tests have them, too
 }
 
-// folder returns the folder of the built programs: another one for each content of their module.
-func (p programs) folder() string {
+// buildFolder returns the folder of built programs: another one for each content of their module.
+func (p programs) buildFolder() string {
 	sum := crc32.NewIEEE()
 	for _, name := range []string{"go.mod", "main.go"} {
 		data, _ := os.ReadFile(filepath.Join(p.module(), name))
@@ -103,67 +117,111 @@ func (p programs) folder() string {
 	return filepath.Join(p.cache, fmt.Sprintf("%s-%08x", p.version(), sum.Sum32()))
 }
 
+// downloadFolder returns the folder of downloaded programs, and of kwok's.
+func (p programs) downloadFolder() string {
+	return p.buildFolder() + "-downloaded-" + path.Base(p.system)
+}
+
+// folder returns where the wanted programs are, or all, or where they would be built. Built ones come first, so that
+// WORKBOOK_DOWNLOAD, set for one command only, does not change which the next one takes.
+func (p programs) folder(wanted ...string) string {
+	if p.built(wanted...) || !p.downloaded(wanted...) {
+		return p.buildFolder()
+	}
+	return p.downloadFolder()
+}
+
 // path returns where the program of that name is.
 func (p programs) path(name string) string { return filepath.Join(p.folder(), name) }
 
-func (p programs) missing(wanted []string) []string {
-	lacks := func(name string) bool {
-		info, err := os.Stat(p.path(name))
-		return err != nil || info.Mode()&0o111 == 0
+// has reports whether a folder has a program.
+func has(folder, name string) bool {
+	info, err := os.Stat(filepath.Join(folder, name))
+	return err == nil && info.Mode()&0o111 != 0
+}
+
+// missing returns those of the wanted packages, or of all, whose programs are not all in the folder.
+func (p programs) missing(folder string, wanted []string) []string {
+	if len(wanted) == 0 {
+		wanted = packages
 	}
 	return slices.DeleteFunc(slices.Clone(wanted), func(pkg string) bool {
-		return !lacks(path.Base(pkg)) && (pkg != clusterPackage || !slices.ContainsFunc(names, lacks))
+		names := links[pkg]
+		if names == nil {
+			names = []string{path.Base(pkg)}
+		}
+		return !slices.ContainsFunc(names, func(name string) bool { return !has(folder, name) })
 	})
 }
 
-// built reports whether all programs are there.
-func (p programs) built() bool { return len(p.missing(packages)) == 0 }
+func (p programs) built(wanted ...string) bool { return len(p.missing(p.buildFolder(), wanted)) == 0 }
 
-// build builds the programs that are not there, or only kubectl.
+func (p programs) downloaded(wanted ...string) bool {
+	return os.Getenv("WORKBOOK_DOWNLOAD") != "off" && len(p.missing(p.downloadFolder(), wanted)) == 0
+}
+
+// ready reports whether the wanted programs are there, or all.
+func (p programs) ready(wanted ...string) bool { return p.built(wanted...) || p.downloaded(wanted...) }
+
+// build downloads or builds the programs that are not there, or only kubectl.
 func (p programs) build(ctx context.Context, wanted ...string) error {
 	if len(wanted) == 0 {
 		wanted = packages
 	}
-	if len(p.missing(wanted)) == 0 {
-		return nil
+	mirror, err := mirror()
+	if err != nil || p.ready(wanted...) {
+		return err
 	}
-	if err := os.MkdirAll(p.folder(), 0o700); err != nil {
+	if err := os.MkdirAll(p.buildFolder(), 0o700); err != nil {
 		return fmt.Errorf("the programs' folder cannot be made: %w: set XDG_CACHE_HOME to a folder that can be written", err)
 	}
-	unlock, err := lock(ctx, fmt.Sprintf("build-%08x", crc32.ChecksumIEEE([]byte(p.folder()))),
-		"Waiting for another build of Kubernetes to end.")
+	unlock, err := lock(ctx, fmt.Sprintf("build-%08x", crc32.ChecksumIEEE([]byte(p.buildFolder()))),
+		"Waiting for another download or build of Kubernetes to end.")
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	missing := p.missing(wanted)
-	if len(missing) == 0 {
+	if p.ready(wanted...) {
 		return nil
 	}
-	var disk syscall.Statfs_t
-	if err := syscall.Statfs(p.folder(), &disk); err != nil {
+	if done, err := p.download(ctx, mirror, wanted); done || err != nil {
 		return err
 	}
-	if free := disk.Bavail * uint64(disk.Bsize) >> 30; free < buildGB {
+	missing := p.missing(p.buildFolder(), wanted)
+	free, err := free(p.buildFolder())
+	if err != nil {
+		return err
+	}
+	if free>>30 < buildGB {
 		return messagef("Building the local cluster takes %d GB of disk, and %s has %d.\n"+
 			"Free some, or start Docker or Podman and run CLUSTER=kind make cluster.",
-			buildGB, p.cache, free)
+			buildGB, p.cache, free>>30)
 	}
-	start := time.Now()
-	say("Building Kubernetes %s into %s, once.", p.version(), p.folder())
+	say("Building Kubernetes %s into %s, once.", p.version(), p.buildFolder())
 	if slices.Contains(missing, clusterPackage) {
 		say("This compiles all of it: some minutes on 2 cores, less on more. Meanwhile, read 01-listwatch/README.md.")
 	}
-	if err := p.goBuild(ctx, missing); err != nil {
+	if err := p.goBuild(ctx, p.buildFolder(), missing); err != nil {
 		return err
 	}
-	say("Built in %s.", minutes(time.Since(start)))
+	partial, _ := filepath.Glob(filepath.Join(p.downloadFolder(), partialPrefix+"*"))
+	for _, file := range partial { // nobody goes on with it now
+		os.Remove(file)
+	}
 	return nil
 }
 
+// free returns how many bytes are free on a folder's disk.
+func free(folder string) (uint64, error) {
+	var disk syscall.Statfs_t
+	err := syscall.Statfs(folder, &disk)
+	return disk.Bavail * uint64(disk.Bsize), err
+}
+
 // goBuild builds all in one call of go build, so that the linker, which uses one core, works while others compile.
-func (p programs) goBuild(ctx context.Context, missing []string) error {
-	partial, err := os.MkdirTemp(p.folder(), ".partial-")
+func (p programs) goBuild(ctx context.Context, folder string, missing []string) error {
+	start := time.Now()
+	partial, err := os.MkdirTemp(folder, ".partial-")
 	if err != nil {
 		return err
 	}
@@ -195,21 +253,19 @@ func (p programs) goBuild(ctx context.Context, missing []string) error {
 		os.Stderr.Write(failed)
 		return message("The build has failed, see above. Cure that, then run the same command again: it goes on from here.")
 	}
-	if slices.Contains(missing, clusterPackage) {
-		for _, name := range names {
-			link := p.path(name)
-			if err := os.Symlink(path.Base(clusterPackage), link); err != nil && !errors.Is(err, fs.ErrExist) {
+	for _, pkg := range missing {
+		name := path.Base(pkg)
+		for _, other := range links[pkg] {
+			if err := os.Symlink(name, filepath.Join(folder, other)); err != nil && !errors.Is(err, fs.ErrExist) {
 				return err
 			}
 		}
-	}
-	for _, pkg := range missing {
 		// Moved into its place when it is whole, so that half a program is never started.
-		name := path.Base(pkg)
-		if err := os.Rename(filepath.Join(partial, name), p.path(name)); err != nil {
+		if err := os.Rename(filepath.Join(partial, name), filepath.Join(folder, name)); err != nil {
 			return err
 		}
 	}
+	say("Built in %s.", minutes(time.Since(start)))
 	return nil
 }
 

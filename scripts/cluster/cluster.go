@@ -18,7 +18,7 @@ import (
 // cluster is the one cluster of a folder.
 type cluster struct {
 	root   string // of the checkout
-	cache  string // of built programs, which all checkouts share
+	cache  string // of programs, which all checkouts share
 	path   string // as the reader knows it
 	folder string // path without symbolic links; empty if there is none
 }
@@ -322,9 +322,22 @@ func (c *cluster) status(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("The %s cluster is up: %s, Kubernetes %s, kubeconfig %s.\n",
-		c.clusterType(), api.Server, version, filepath.Join(c.folder, "kubeconfig"))
+	fmt.Printf("The %s cluster is up: %s, Kubernetes %s%s, kubeconfig %s.\n",
+		c.clusterType(), api.Server, version, c.source(), filepath.Join(c.folder, "kubeconfig"))
 	return nil
+}
+
+// source says where a local cluster's programs come from.
+func (c *cluster) source() string {
+	p := newPrograms(c.root, c.cache)
+	kubectl, _ := os.Readlink(c.kubectl()) // it comes from where the others come from
+	switch folder := filepath.Dir(kubectl); {
+	case c.clusterType() == "local" && folder == p.downloadFolder():
+		return " (downloaded)"
+	case c.clusterType() == "local" && folder == p.buildFolder():
+		return " (built)"
+	}
+	return ""
 }
 
 // down removes the cluster and the tests' clusters, and says so.
@@ -361,7 +374,7 @@ func (c *cluster) down(ctx context.Context) error {
 	return nil
 }
 
-// remove removes the cluster and what belongs to it in its folder, and the folder. The built programs stay, for the next one.
+// remove removes the cluster and what belongs to it in its folder, and the folder. The programs stay, for the next one.
 func (c *cluster) remove(ctx context.Context) error {
 	if c.folder == "" {
 		return nil

@@ -338,7 +338,7 @@ func (c *cluster) kindFinish(ctx context.Context, provider *kind.Provider, docke
 	return c.writeKubeconfig(api)
 }
 
-// kindKubectl takes the node's kubectl, where it runs on this machine, too; else it builds one, which takes minutes.
+// kindKubectl takes the node's kubectl, where it runs on this machine, too; else it downloads one, or builds one, which takes minutes.
 func (c *cluster) kindKubectl(ctx context.Context, provider *kind.Provider, docker, name string) error {
 	if _, err := os.Stat(c.kubectl()); err == nil {
 		return nil
@@ -360,12 +360,12 @@ func (c *cluster) kindKubectl(ctx context.Context, provider *kind.Provider, dock
 	if err == nil && runsHere(partial) {
 		return os.Rename(partial, c.kubectl())
 	}
-	p := programs{root: c.root, cache: c.cache}
+	p := newPrograms(c.root, c.cache)
 	if err := p.build(ctx, kubectlPackage); err != nil {
 		return err
 	}
 	os.Remove(c.kubectl()) // a link to a program that is gone
-	return os.Symlink(p.path("kubectl"), c.kubectl())
+	return os.Symlink(filepath.Join(p.folder(kubectlPackage), "kubectl"), c.kubectl())
 }
 
 // runsHere reports whether a program is one for this machine.

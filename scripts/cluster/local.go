@@ -52,7 +52,7 @@ var auditYAML []byte
 
 // localUp starts a local cluster, or what is missing of it.
 func (c *cluster) localUp(ctx context.Context) error {
-	p := programs{root: c.root, cache: c.cache}
+	p := newPrograms(c.root, c.cache)
 	if err := p.build(ctx); err != nil {
 		return err
 	}

@@ -19,7 +19,8 @@
 // again or, if etcd cannot read them, moves aside. Down deletes only what this program made.
 //
 // Read in this order: cluster.go (the folder and its states), local.go (the life of a local cluster), component.go (its
-// processes), wait.go, marker and ports (packages), kind.go, build.go, samples.go, apiserver.go, audit.go, kubeconfig.go, lock.go.
+// processes), wait.go, marker and ports (packages), kind.go, build.go, download.go, web.go, samples.go,
+// apiserver.go, audit.go, kubeconfig.go, lock.go.
 package main
 
 import (
@@ -103,9 +104,9 @@ func run(ctx context.Context, arguments []string) error {
 		return nil
 	case "programs":
 		// For those who must know whether a local cluster can start at once.
-		p := programs{cache: c.cache, root: c.root}
-		if !p.built() {
-			return errors.New("the local cluster's programs are not built: run CLUSTER=local make cluster")
+		p := newPrograms(c.root, c.cache)
+		if !p.ready() {
+			return errors.New("the local cluster's programs are not here: run CLUSTER=local make cluster")
 		}
 		fmt.Println(p.folder())
 		return nil
