@@ -372,7 +372,8 @@ func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) {
 func TestNext(t *testing.T) {
 	const second = time.Second
 	lost, wrong := io.ErrUnexpectedEOF, apierrors.NewBadRequest("no")
-	unreadable := apierrors.NewClientErrorReporter(http.StatusInternalServerError, "GET", "ClientWatchDecoding").AsObject(errors.New("no JSON"))
+	reporter := apierrors.NewClientErrorReporter(http.StatusInternalServerError, "GET", "ClientWatchDecoding")
+	unreadable := apierrors.FromObject(reporter.AsObject(errors.New("no JSON")))
 	for name, test := range map[string]struct {
 		before   int // requests without progress
 		err      error
@@ -390,8 +391,8 @@ func TestNext(t *testing.T) {
 		"the server says when":           {err: apierrors.NewTooManyRequests("later", 7), delay: 7 * second, word: "RETRY"},
 		"the server says when, sooner":   {before: 3, err: apierrors.NewTooManyRequests("later", 1), delay: 4 * second, word: "RETRY"},
 		"expired":                        {before: 9, err: apierrors.NewResourceExpired("old"), delay: second / 2, word: "EXPIRED"},
-		"an event that cannot be read":   {before: 1, err: apierrors.FromObject(unreadable), delay: second, word: "UNREADABLE"},
-		"one that came after other ones": {before: 1, err: apierrors.FromObject(unreadable), progress: true, delay: second / 2, word: "RETRY"},
+		"an event that cannot be read":   {before: 1, err: unreadable, delay: second, word: "UNREADABLE"},
+		"one that came after other ones": {before: 1, err: unreadable, progress: true, delay: second / 2, word: "RETRY"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			withoutJitter(t)

@@ -159,7 +159,7 @@ func (c *cluster) isLeftAlone(t *testing.T) {
 		t.Errorf("on a cluster that is up: %+v, want nothing", got)
 	}
 	other := append(c.env, "CLUSTER=kind")
-	want := result{"", "There is a local cluster already: unset CLUSTER, or run make cluster-down first, then CLUSTER=kind make cluster.\n", 1}
+	want := result{"", "There is a local cluster already: unset CLUSTER, or run make cluster-down, then CLUSTER=kind make cluster.\n", 1}
 	if got := run(t, other, "./cluster-up.sh"); got != want {
 		t.Errorf("CLUSTER=kind: got %+v, want %+v", got, want)
 	}

@@ -80,7 +80,7 @@ func TestKindClusterOfThreeNodes(t *testing.T) {
 		t.Errorf("%d nodes, want 3", got)
 	}
 	want := result{
-		"", "There is a cluster of 3 node(s) already: unset NODES, or run make cluster-down first, then NODES=1 CLUSTER=kind make cluster.\n", 1,
+		"", "There is a cluster of 3 node(s) already: unset NODES, or run make cluster-down, then NODES=1 CLUSTER=kind make cluster.\n", 1,
 	}
 	if got := run(t, append(c.env, "NODES=1"), "./cluster-up.sh"); got != want {
 		t.Errorf("with NODES=1: %+v, want %+v", got, want)

@@ -209,8 +209,8 @@ func TestDiffShowsWhatAChapterAdds(t *testing.T) {
 func TestABadCLUSTEROrNODESIsOneLineAndExitCode2(t *testing.T) {
 	for env, want := range map[string]string{
 		"CLUSTER=docker":         "CLUSTER=docker is neither kind nor local: try CLUSTER=local make cluster, or unset CLUSTER.\n",
-		"CLUSTER=kind NODES=0":   "NODES=0 is not a number from 1 to 9: try NODES=3 CLUSTER=kind make cluster, or unset NODES.\n",
-		"CLUSTER=kind NODES=ten": "NODES=ten is not a number from 1 to 9: try NODES=3 CLUSTER=kind make cluster, or unset NODES.\n",
+		"CLUSTER=kind NODES=0":   "NODES=0 is not a number from 1 to 9: unset it, or try NODES=3 CLUSTER=kind make cluster.\n",
+		"CLUSTER=kind NODES=ten": "NODES=ten is not a number from 1 to 9: unset it, or try NODES=3 CLUSTER=kind make cluster.\n",
 		"CLUSTER=local NODES=3":  "NODES is for a kind cluster: try NODES=3 CLUSTER=kind make cluster, or unset NODES.\n",
 	} {
 		folder := filepath.Join(t.TempDir(), "cluster")
@@ -361,10 +361,12 @@ func TestKindIsChosenWhereItCanRun(t *testing.T) {
 		"it cannot be pulled":     {"case $1 in image | pull) exit 1 ;; esac", local + " answers, but the node image cannot be pulled"},
 		"it would be far":         {"[ $1 != context ] || echo ssh://far", local + "'s daemon is on another machine, ssh://far (CLUSTER="},
 		"no kubelet would start":  {`[ $1 != info ] || echo '{"CgroupVersion": "1"}'`, local + " has control groups of version 1"},
+		"it may not be asked":     {"echo permission denied >&2; exit 1", local + " ps fails: permission denied (CLUSTER="},
+		"a node's platform":       {`[ -z "$DOCKER_DEFAULT_PLATFORM" ] || exit 1; case $1 in run | create) exit 1 ;; esac`, kind},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			env := append(goCaches(t), fakes(t, map[string]string{"docker": test.docker}),
+			env := append(goCaches(t), fakes(t, map[string]string{"docker": test.docker}), "DOCKER_DEFAULT_PLATFORM=linux/riscv64",
 				"XDG_CACHE_HOME="+cache, "CLUSTER_DIR="+filepath.Join(t.TempDir(), "cluster"))
 			if got := run(t, env, "./cluster-up.sh"); got.code != 1 || !strings.Contains(got.stderr, test.want) {
 				t.Errorf("got %+v, want %q", got, test.want)

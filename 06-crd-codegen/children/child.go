@@ -53,7 +53,7 @@ func (c child[O, A]) apply(ctx context.Context, d *dbv1alpha1.DatabaseManager, p
 	case existing == missing:
 		return c.create(ctx, d, p)
 	}
-	return c.keep(ctx, d, existing, p)
+	return c.adjust(ctx, d, existing, p)
 }
 
 // create creates a child that the store does not have. The store may lack one that exists: it is new, or has no label of ours. Then
@@ -85,11 +85,11 @@ func (c child[O, A]) create(ctx context.Context, d *dbv1alpha1.DatabaseManager, 
 	case existing == missing:
 		return nil, true, createErr
 	}
-	return c.keep(ctx, d, existing, p)
+	return c.adjust(ctx, d, existing, p)
 }
 
-// keep brings an object that has the child's name in line.
-func (c child[O, A]) keep(ctx context.Context, d *dbv1alpha1.DatabaseManager, existing O, p *progress) (metav1.Object, bool, error) {
+// adjust brings an object that has the child's name in line.
+func (c child[O, A]) adjust(ctx context.Context, d *dbv1alpha1.DatabaseManager, existing O, p *progress) (metav1.Object, bool, error) {
 	existing, step, err := c.setOwner(ctx, d, existing)
 	if err != nil {
 		return existing, false, err
@@ -114,7 +114,7 @@ func (c child[O, A]) setOwner(ctx context.Context, d *dbv1alpha1.DatabaseManager
 		return existing, step, nil
 	}
 	written := existing
-	err := c.confirm(ctx, d) // an earlier answer could be older than the deletion by which the child has lost its reference
+	err := c.confirm(ctx, d) // now: if the garbage collector has removed the reference, d was deleted before, and this answer says so
 	if err == nil {
 		written, err = ssa.SetOwners(ctx, c.objects.Client(d), existing, d.UID, database.OwnerReferences(d), database.FieldManager)
 	}
@@ -177,8 +177,8 @@ func (c child[O, A]) update(ctx context.Context, d *dbv1alpha1.DatabaseManager, 
 // ApplyOptions takes back the fields that others have changed.
 var ApplyOptions = metav1.ApplyOptions{FieldManager: database.FieldManager, Force: true}
 
-// kept returns the child that an earlier DatabaseManager has left for d to adopt, if there is one.
-func (c child[O, A]) kept(ctx context.Context, d *dbv1alpha1.DatabaseManager) ([]metav1.Object, error) {
+// leftToAdopt returns the child that an earlier DatabaseManager has left for d to adopt, if there is one.
+func (c child[O, A]) leftToAdopt(ctx context.Context, d *dbv1alpha1.DatabaseManager) ([]metav1.Object, error) {
 	var missing O
 	existing, err := c.read(ctx, d)
 	if err != nil || existing == missing {
@@ -199,7 +199,7 @@ func (c child[O, A]) release(ctx context.Context, d *dbv1alpha1.DatabaseManager)
 		return err
 	}
 	if !database.HasAdopted(d) && !metav1.IsControlledBy(existing, d) {
-		return nil // what was kept is not d's yet
+		return nil // an earlier DatabaseManager has left it, and d has not adopted it
 	}
 	existing, step, err := c.setOwner(ctx, d, existing)
 	if err != nil {

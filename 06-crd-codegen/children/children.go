@@ -47,7 +47,7 @@ func New(program Program, out *program.Printer) *Children {
 // oneKind is a child[O, A]. The interface hides the types, so that all kinds fit into one slice.
 type oneKind interface {
 	apply(ctx context.Context, d *dbv1alpha1.DatabaseManager, p *progress) (object metav1.Object, hasReached bool, err error)
-	kept(ctx context.Context, d *dbv1alpha1.DatabaseManager) ([]metav1.Object, error)
+	leftToAdopt(ctx context.Context, d *dbv1alpha1.DatabaseManager) ([]metav1.Object, error)
 	release(ctx context.Context, d *dbv1alpha1.DatabaseManager) error
 }
 
@@ -131,7 +131,7 @@ func (c *Children) checkAdoption(ctx context.Context, d *dbv1alpha1.DatabaseMana
 	}
 	var kept []metav1.Object
 	for _, kind := range c.kinds {
-		children, err := kind.kept(ctx, d)
+		children, err := kind.leftToAdopt(ctx, d)
 		if err != nil {
 			return err
 		}

@@ -65,7 +65,7 @@ func (a answer) apply(_ context.Context, _ *dbv1alpha1.DatabaseManager, p *progr
 	return a.object, a.hasReached, a.err
 }
 
-func (a answer) kept(context.Context, *dbv1alpha1.DatabaseManager) ([]metav1.Object, error) {
+func (a answer) leftToAdopt(context.Context, *dbv1alpha1.DatabaseManager) ([]metav1.Object, error) {
 	return nil, nil
 }
 

@@ -19,7 +19,7 @@ const (
 	WaitForDeletion Step = "WaitForDeletion" // an earlier DatabaseManager of this name controls it: the garbage collector deletes it
 	AddOwner        Step = "AddOwner"        // it is d's, and lacks the owner reference that the spec wants
 	RemoveOwner     Step = "RemoveOwner"     // it is d's, and has an owner reference that the spec does not want
-	Orphaned        Step = "Orphaned"        // d is being deleted, and it has lost its owner reference: it outlives d
+	Orphaned        Step = "Orphaned"        // it has lost its owner reference, and d is being deleted: it outlives d
 	BeingDeleted    Step = "BeingDeleted"    // it is d's, and is being deleted: a finalizer holds it
 	Update          Step = "Update"          // it is d's: the fields that differ are written
 )

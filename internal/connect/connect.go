@@ -43,8 +43,8 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Context, "context", "", "context in the kubeconfig (default: its current one)")
 }
 
-// Load looks for a cluster: --kubeconfig, $KUBECONFIG, the workbook's, and last the pod that the program runs in. It never looks into ~/.kube/config, because a learner's
-// current context there can be production.
+// Load looks for a cluster: --kubeconfig, $KUBECONFIG, the workbook's, and last the pod that the program runs in.
+// It never looks into ~/.kube/config, because a learner's current context there can be production.
 func (o *Options) Load() (*Cluster, error) {
 	var files []string
 	switch env := os.Getenv("KUBECONFIG"); {

@@ -280,10 +280,11 @@ func (c *cluster) isUp(ctx context.Context, want string, nodes int) (bool, error
 		if !c.wasUp() && !c.local().hasData() {
 			return false, nil
 		}
-		return false, messagef("There is a %s cluster already: unset CLUSTER, or run make cluster-down first, then CLUSTER=%s make cluster.", have, want)
+		return false, messagef("There is a %s cluster already: unset CLUSTER, or run make cluster-down, then CLUSTER=%s make cluster.",
+			have, want)
 	}
 	if c.clusterType() == "local" && nodes > 0 {
-		return false, usageError("NODES is for a kind cluster: unset NODES, or run make cluster-down, then NODES=3 CLUSTER=kind make cluster.")
+		return false, usageError("NODES is for a kind cluster: unset it, or run make cluster-down, then NODES=3 CLUSTER=kind make cluster.")
 	}
 	if c.missing(ctx) != "" {
 		return false, nil
@@ -297,7 +298,7 @@ func (c *cluster) isUp(ctx context.Context, want string, nodes int) (bool, error
 			return false, err
 		} else if have != nodes {
 			return false, messagef(
-				"There is a cluster of %d node(s) already: unset NODES, or run make cluster-down first, then NODES=%d CLUSTER=kind make cluster.",
+				"There is a cluster of %d node(s) already: unset NODES, or run make cluster-down, then NODES=%d CLUSTER=kind make cluster.",
 				have, nodes)
 		}
 	}

@@ -166,7 +166,8 @@ func wantedNodes() (int, error) {
 	}
 	nodes, err := strconv.Atoi(value)
 	if err != nil || nodes < 1 || nodes > 9 {
-		return 0, usageError(fmt.Sprintf("NODES=%s is not a number from 1 to 9: try NODES=3 CLUSTER=kind make cluster, or unset NODES.", value))
+		return 0, usageError(fmt.Sprintf("NODES=%s is not a number from 1 to 9: unset it, or try NODES=3 CLUSTER=kind make cluster.",
+			value))
 	}
 	return nodes, nil
 }

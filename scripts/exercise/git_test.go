@@ -52,4 +52,11 @@ func TestWhatIsMissingAndHowItComesBack(t *testing.T) {
 	check(other, "01-list/doc.go"+comesBack+other)
 	check(e.Starter(), "starter/exercise.go"+comesBack+e.Starter())
 	check(e.Answers(), "answers/01-a"+comesBack+e.Answers())
+
+	if err := os.Chmod(filepath.Join(w.root, testFile(e)), 0o755); err != nil { // as on a file system without modes
+		t.Fatal(err)
+	}
+	if missing, another := w.compareWithGit(t.Context(), e); missing+another != "" {
+		t.Errorf("with another mode it says %q is missing, %q is another", missing, another)
+	}
 }
