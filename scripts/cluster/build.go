@@ -168,9 +168,8 @@ func (p programs) build(ctx context.Context, wanted ...string) error {
 	if len(wanted) == 0 {
 		wanted = packages
 	}
-	mirror, err := mirror()
-	if err != nil || p.ready(wanted...) {
-		return err
+	if p.ready(wanted...) {
+		return nil
 	}
 	if err := os.MkdirAll(p.buildFolder(), 0o700); err != nil {
 		return fmt.Errorf("the programs' folder cannot be made: %w: set XDG_CACHE_HOME to a folder that can be written", err)
@@ -184,7 +183,7 @@ func (p programs) build(ctx context.Context, wanted ...string) error {
 	if p.ready(wanted...) {
 		return nil
 	}
-	if done, err := p.download(ctx, mirror, wanted); done || err != nil {
+	if done, err := p.download(ctx, wanted); done || err != nil {
 		return err
 	}
 	missing := p.missing(p.buildFolder(), wanted)

@@ -71,15 +71,19 @@ func (p programs) published(mirror *url.URL, wanted []string) (files []published
 }
 
 // download downloads the wanted programs, and reports whether it could. Otherwise they are to be built, and it says why.
-func (p programs) download(ctx context.Context, mirror *url.URL, wanted []string) (done bool, err error) {
+func (p programs) download(ctx context.Context, wanted []string) (done bool, err error) {
 	switch choice := os.Getenv("WORKBOOK_DOWNLOAD"); {
 	case choice == "off":
 		return false, nil
-	case p.system != "linux/amd64" && p.system != "linux/arm64":
+	case slices.Contains(wanted, clusterPackage) && p.system != "linux/amd64" && p.system != "linux/arm64":
 		if choice != "" {
 			say("WORKBOOK_DOWNLOAD is of no use here: for %s, Kubernetes' servers are not published.", p.system)
 		}
 		return false, nil
+	}
+	mirror, err := mirror()
+	if err != nil {
+		return false, err
 	}
 	err = p.downloadAll(ctx, p.published(mirror, wanted))
 	var file *fs.PathError
@@ -108,8 +112,7 @@ func (p programs) downloadAll(ctx context.Context, files []published) error {
 	if err := os.MkdirAll(p.downloadFolder(), 0o700); err != nil {
 		return err
 	}
-	// One is asked for alone: where there is no network, nobody waits for long.
-	if err := p.web.checksum(ctx, &files[0].webFile, min(2*time.Second, p.web.stall)); err != nil {
+	if err := p.web.checksum(ctx, &files[0].webFile, p.web.first); err != nil { // one alone
 		return err
 	}
 	err := each(ctx, files, func(ctx context.Context, f *published) error {
@@ -170,8 +173,12 @@ func each(ctx context.Context, files []published, do func(context.Context, *publ
 // place puts the program into its place. The file is whole and right.
 func (p programs) place(f *published, file *os.File) (err error) {
 	if path.Base(f.url.Path) != f.program {
-		defer os.Remove(f.partial)
 		archive := file
+		defer func() {
+			if err == nil {
+				os.Remove(f.partial)
+			}
+		}()
 		if file, err = os.Create(filepath.Join(p.downloadFolder(), partialPrefix+f.program)); err != nil {
 			return err
 		}

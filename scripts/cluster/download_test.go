@@ -25,6 +25,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -165,7 +166,8 @@ func programsFrom(t *testing.T, s *site) programs {
 	t.Setenv("WORKBOOK_DOWNLOAD", strings.Replace(s.URL, "//", "//reader:secret@", 1)+"/mirror/")
 	t.Setenv("PATH", t.TempDir())
 	p := newPrograms("../..", t.TempDir())
-	p.system, p.web.stall = "linux/"+runtime.GOARCH, time.Second
+	p.system = "linux/" + runtime.GOARCH
+	p.web.first, p.web.stall, p.web.pause = time.Minute, time.Minute, time.Millisecond
 	p.web.client.Transport.(*http.Transport).TLSClientConfig = s.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
 	return p
 }
@@ -223,13 +225,14 @@ func TestDownload(t *testing.T) {
 		}, not: "kubectl.sha256 has no checksum of kubectl"},
 		"checksum that is a page": {serve: func(w http.ResponseWriter, r *http.Request, _ int) bool {
 			return isSum(r) && must(fmt.Fprintln(w, "<html>"))
-		}, not: "kubectl has a wrong checksum, and is removed", ranges: []string{""}},
+		}, not: "kubectl.sha256 has no checksum of kubectl"},
 		"no answer": {serve: func(_ http.ResponseWriter, r *http.Request, _ int) bool {
 			if isSum(r) {
 				<-r.Context().Done()
 			}
 			return false
-		}, not: "kubectl.sha256 from HOST: no answer within 1s"},
+		}, change: func(_ *testing.T, _ *site, p *programs) { p.web.first = time.Second },
+			not: "kubectl.sha256 from HOST: no answer within 1s"},
 		"checksum that is missing": {change: func(_ *testing.T, s *site, _ *programs) {
 			delete(s.files, base+"kubectl.sha256")
 		}, not: "kubectl.sha256 from HOST: 404 Not Found"},
@@ -243,7 +246,7 @@ func TestDownload(t *testing.T) {
 			send(w, 0, part)
 			<-r.Context().Done()
 			return true
-		}, ranges: []string{"", second}},
+		}, change: func(_ *testing.T, _ *site, p *programs) { p.web.stall = time.Second }, ranges: []string{"", second}},
 		"breaks off, and knows no range": {serve: func(w http.ResponseWriter, r *http.Request, try int) bool {
 			if !isFile(r, http.MethodGet) {
 				return false
@@ -259,9 +262,19 @@ func TestDownload(t *testing.T) {
 			if !isFile(r, http.MethodGet) {
 				return false
 			}
-			send(w, (try-1)*part, try*part)
+			send(w, (try-1)*part, min(try*part, len(kubectl)))
+			if try*part < len(kubectl) {
+				panic(http.ErrAbortHandler)
+			}
+			return true
+		}, ranges: []string{"", second, fmt.Sprintf("bytes=%d-", 2*part), fmt.Sprintf("bytes=%d-", 3*part)}},
+		"breaks off at the same place": {serve: func(w http.ResponseWriter, r *http.Request, try int) bool {
+			if !isFile(r, http.MethodGet) {
+				return false
+			}
+			send(w, min(try-1, 1)*part, part)
 			panic(http.ErrAbortHandler)
-		}, not: "kubectl from HOST: unexpected EOF", ranges: []string{"", second, fmt.Sprintf("bytes=%d-", 2*part)}, left: 3 * part},
+		}, not: "kubectl from HOST: unexpected EOF", ranges: []string{"", second, second, second, second, second}, left: part},
 		"size that is not told": {serve: func(_ http.ResponseWriter, r *http.Request, _ int) bool {
 			return isFile(r, http.MethodHead)
 		}, not: "kubectl from HOST: its size is not known"},
@@ -304,7 +317,15 @@ func TestDownload(t *testing.T) {
 			if err := errors.Join(os.MkdirAll(p.downloadFolder(), 0o700), os.WriteFile(file, []byte(kubectl+"more"), 0o600)); err != nil {
 				t.Fatal(err)
 			}
-		}, not: "kubectl has a wrong checksum, and is removed"},
+		}, ranges: []string{""}},
+		"another program writes it": {change: func(t *testing.T, _ *site, p *programs) {
+			err := os.MkdirAll(p.downloadFolder(), 0o700)
+			file, createErr := os.Create(filepath.Join(p.downloadFolder(), ".partial-kubectl"))
+			t.Cleanup(func() { file.Close() })
+			if err := errors.Join(err, createErr, syscall.Flock(int(file.Fd()), syscall.LOCK_EX)); err != nil {
+				t.Fatal(err)
+			}
+		}, fails: "Another program writes .*: wait for it to end", left: -1},
 		"file that cannot be written": {change: func(t *testing.T, _ *site, p *programs) {
 			if err := os.MkdirAll(filepath.Join(p.downloadFolder(), ".partial-kubectl"), 0o700); err != nil {
 				t.Fatal(err)
@@ -314,9 +335,12 @@ func TestDownload(t *testing.T) {
 			t.Setenv("WORKBOOK_DOWNLOAD", "off")
 			s.files = nil
 		}, fails: noGo},
-		"another system": {change: func(_ *testing.T, _ *site, p *programs) {
+		"macOS": {change: func(_ *testing.T, s *site, p *programs) {
 			p.system = "darwin/arm64"
-		}, fails: noGo},
+			for _, name := range []string{"kubectl", "kubectl.sha256"} {
+				s.files["/v1.37.1/bin/darwin/arm64/"+name] = s.files[base+name]
+			}
+		}},
 		"http":           {change: value("http://reader:secret@example.com"), fails: `^WORKBOOK_DOWNLOAD is not an https URL: .*$`},
 		"no host":        {change: value("https://"), fails: `^WORKBOOK_DOWNLOAD is not an https URL: .*$`},
 		"neither nor":    {change: value("on"), fails: `^WORKBOOK_DOWNLOAD is not an https URL: .*$`},
@@ -497,6 +521,18 @@ func TestDownloadAll(t *testing.T) {
 	expect("none is built", p.downloadFolder())
 	t.Setenv("WORKBOOK_DOWNLOAD", "off")
 	expect("off", p.buildFolder())
+}
+
+// TestNoServers wants the local cluster's programs where its servers are not published.
+func TestNoServers(t *testing.T) {
+	s := newSite(t, nil)
+	p := programsFrom(t, s)
+	p.system = "darwin/arm64"
+	text, err := said(t, func() error { return p.build(t.Context()) })
+	if !strings.Contains(text, "for darwin/arm64, Kubernetes' servers are not published") || len(s.asked) > 0 ||
+		err == nil || !regexp.MustCompile(noGo).MatchString(err.Error()) {
+		t.Errorf("it said %q, error %v, and asked for %q", text, err, s.asked)
+	}
 }
 
 // TestOwnHosts compares where the programs are without a mirror.

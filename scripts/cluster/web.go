@@ -11,13 +11,16 @@ import (
 	"os"
 	"path"
 	"strings"
+	"syscall"
 	"time"
 )
 
 // web is how a large file is downloaded: whole, with the checksum that is published, and from where it broke off.
 type web struct {
 	client *http.Client
+	first  time.Duration // so long the first answer may take: without a network, nobody waits longer
 	stall  time.Duration // so long without a byte, it counts as broken off
+	pause  time.Duration // before it goes on
 }
 
 func newWeb() web {
@@ -28,9 +31,10 @@ func newWeb() web {
 		return nil
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone() // with HTTPS_PROXY and NO_PROXY
+	transport.DisableCompression = true                          // a mirror could unpack the archive
 	transport.Protocols = new(http.Protocols)
 	transport.Protocols.SetHTTP1(true) // HTTP/2 would go on with a connection that is dead
-	return web{&http.Client{Transport: transport, CheckRedirect: redirect}, 10 * time.Second}
+	return web{&http.Client{Transport: transport, CheckRedirect: redirect}, 2 * time.Second, 10 * time.Second, time.Second}
 }
 
 // webFile is a file to download.
@@ -56,7 +60,8 @@ func (w web) checksum(ctx context.Context, f *webFile, limit time.Duration) erro
 	}
 	for line := range strings.Lines(string(text)) {
 		words := strings.Fields(line)
-		if len(words) == 1 || len(words) == 2 && path.Base(strings.TrimPrefix(words[1], "*")) == path.Base(f.url.Path) {
+		isNamed := len(words) == 2 && path.Base(strings.TrimPrefix(words[1], "*")) == path.Base(f.url.Path)
+		if (len(words) == 1 || isNamed) && len(words[0]) == 2*sha256.Size { // not a word of a page
 			f.sum = strings.ToLower(words[0])
 			return nil
 		}
@@ -79,29 +84,65 @@ func (w web) length(ctx context.Context, f *webFile) error {
 	return nil
 }
 
-// get downloads the file into its partial file, which it returns. Broken off, it goes on twice, and so does the next call.
-func (w web) get(ctx context.Context, f webFile, progress func(bytes int64)) (*os.File, error) {
-	file, err := os.OpenFile(f.partial, os.O_CREATE|os.O_RDWR, 0o600)
+// errWrongSum is about a file that is not the published one.
+var errWrongSum = errors.New("a wrong checksum")
+
+// get downloads the file into its partial file, which it returns locked. Broken off, it goes on as long as each try brings more, and so
+// does the next call.
+func (w web) get(ctx context.Context, f webFile, progress func(bytes int64)) (file *os.File, err error) {
+	if file, err = os.OpenFile(f.partial, os.O_CREATE|os.O_RDWR, 0o600); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			file.Close()
+		}
+	}()
+	if syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == syscall.EWOULDBLOCK { // one that has another TMPDIR
+		return nil, messagef("Another program writes %s: wait for it to end.", f.partial)
+	}
+	here, err := file.Seek(0, io.SeekEnd)
 	if err != nil {
 		return nil, err
 	}
-	err = w.retry(ctx, func() error { return w.goOn(ctx, f, file, progress) })
-	sum := sha256.New()
-	if err == nil {
-		_, err = file.Seek(0, io.SeekStart)
+	err = w.whole(ctx, f, file, progress)
+	if errors.Is(err, errWrongSum) && here > 0 { // what was here may be of another file
+		progress(-f.size)
+		if err = file.Truncate(0); err == nil {
+			err = w.whole(ctx, f, file, progress)
+		}
 	}
-	if err == nil {
-		_, err = io.Copy(sum, file)
-	}
-	if err == nil && fmt.Sprintf("%x", sum.Sum(nil)) != f.sum {
+	if errors.Is(err, errWrongSum) {
 		os.Remove(f.partial)
-		err = fmt.Errorf("%s has a wrong checksum, and is removed", path.Base(f.url.Path))
+		err = fmt.Errorf("%s has %w, and is removed", path.Base(f.url.Path), err)
 	}
-	if err != nil {
-		file.Close()
-		return nil, err
+	return file, err
+}
+
+// whole downloads what is missing, and compares the checksum.
+func (w web) whole(ctx context.Context, f webFile, file *os.File, progress func(bytes int64)) error {
+	for done := int64(-1); ; {
+		err := w.retry(ctx, func() error { return w.goOn(ctx, f, file, progress) })
+		if err == nil {
+			break
+		}
+		size, seekErr := file.Seek(0, io.SeekEnd)
+		if ctx.Err() != nil || seekErr != nil || size <= done {
+			return err
+		}
+		done = size
 	}
-	return file, nil
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	sum := sha256.New()
+	if _, err := io.Copy(sum, file); err != nil {
+		return err
+	}
+	if fmt.Sprintf("%x", sum.Sum(nil)) != f.sum {
+		return errWrongSum
+	}
+	return nil
 }
 
 // retry tries three times.
@@ -113,7 +154,7 @@ func (w web) retry(ctx context.Context, do func() error) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(w.stall / 10):
+		case <-time.After(w.pause):
 		}
 	}
 }
