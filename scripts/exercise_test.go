@@ -358,7 +358,7 @@ func Double(n int) int {
 			if err := os.Rename(away, away+".away"); err != nil {
 				t.Fatal(err)
 			}
-			grade(filepath.Base(path)+" is missing, and git has none here: fatal: not a git repository",
+			grade(filepath.Base(path)+" is missing, and git has none here: fatal: not a git",
 				"\n  Cure that, or download the workbook again.\n")
 			if err := os.Rename(away+".away", away); err != nil {
 				t.Fatal(err)

@@ -107,7 +107,7 @@ func readmes(t *testing.T) map[string]string {
 	}
 	texts := map[string]string{}
 	for _, path := range append(paths, "../../../README.md", "../../../06-crd-codegen/deploy/README.md",
-		"../../../06-crd-codegen/controller-runtime/README.md") {
+		"../../../06-crd-codegen/controller-runtime/README.md", "../../../docs/questions/README.md") {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

@@ -43,6 +43,9 @@ var pages = []struct {
 		"scripts/kubectl delete deployment/mysql service/mysql secret/mysql-root -n default --ignore-not-found",
 	}},
 	{"06-crd-codegen/controller-runtime", nil},
+	{"docs/questions", []string{
+		"scripts/kubectl delete crd/boxes.example.com validatingwebhookconfiguration/boxes.example.com configmap/big --ignore-not-found",
+	}},
 }
 
 // TestReadme runs one README after the other, and then the predictions, on one cluster, which is new: a local one of this test's own,
