@@ -70,9 +70,14 @@ func containerRuntime(ctx context.Context) (name, why string) {
 		asking, cancel := context.WithTimeout(ctx, 3*time.Second)
 		err := quick(asking, name, "ps", "-q")
 		cancel()
-		if failed := new(exec.ExitError); errors.As(err, &failed) {
-			words := strings.Split(strings.TrimSpace(string(failed.Stderr)), "\n")
-			if last := words[len(words)-1]; last != "" && why == "" {
+		if failed := new(exec.ExitError); why == "" && errors.As(err, &failed) && failed.Exited() {
+			asking, cancel := context.WithTimeout(ctx, 3*time.Second)
+			again := exec.CommandContext(asking, name, "ps", "-q")
+			again.WaitDelay = time.Second
+			said, _ := again.CombinedOutput()
+			cancel()
+			words := strings.Split(strings.TrimSpace(string(said)), "\n")
+			if last := words[len(words)-1]; last != "" {
 				why = fmt.Sprintf("%s ps fails: %s", name, last)
 			}
 		}
@@ -154,8 +159,7 @@ func answer(ctx context.Context, name string, arguments ...string) string {
 func quick(ctx context.Context, name string, arguments ...string) error {
 	cmd := exec.CommandContext(ctx, name, arguments...)
 	cmd.WaitDelay = time.Second
-	_, err := cmd.Output()
-	return err
+	return cmd.Run()
 }
 
 // wantedNodes is $NODES, how many nodes a kind cluster shall have; 0 where the reader leaves that to kind-config.yaml.
