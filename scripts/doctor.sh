@@ -132,7 +132,7 @@ if [ -n "$unfit" ]; then
 elif [ -n "$runtime" ]; then
 	ok "containers: $runtime answers, for the kind cluster"
 elif command -v docker >/dev/null || command -v podman >/dev/null; then
-	for program in docker podman; do answers $program "$work/$program"; done
+	for program in docker podman; do answers $program "${work:+$work/$program}"; done
 	said=$(cat "$work/docker" "$work/podman" 2>/dev/null | tail -n 1)
 	note "containers: installed, but does not answer${said:+: $said}. The local cluster needs none; for kind, start Docker or Podman."
 else

@@ -116,7 +116,7 @@ built() {
 # not hold this up.
 answers() {
 	command -v "$1" >/dev/null || return
-	"$1" ps -q >/dev/null 2>"${2-/dev/null}" &
+	"$1" ps -q >/dev/null 2>"${2:-/dev/null}" &
 	local question=$!
 	for _ in {1..30}; do
 		kill -0 $question 2>/dev/null || break
