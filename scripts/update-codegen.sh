@@ -16,7 +16,8 @@ manifests=06-crd-codegen/crd
 
 work=$(mktemp -d)
 pin_go
-export GOBIN=$work/bin
+export GOBIN=${XDG_CACHE_HOME:-${HOME-}/.cache}/client-go-workbook/generators # kept, so that they are linked once
+mkdir -p "$GOBIN" 2>/dev/null && [ -w "$GOBIN" ] || GOBIN=$work/bin
 # What the generators say on the way is of interest only when one fails.
 ended() {
 	[ "$1" -eq 0 ] || cat "$work/log" >&3

@@ -45,6 +45,11 @@ var pages = []struct {
 	{"06-crd-codegen/controller-runtime", nil},
 	{"docs/questions", []string{
 		"scripts/kubectl delete crd/boxes.example.com validatingwebhookconfiguration/boxes.example.com configmap/big --ignore-not-found",
+		`rm -rf /tmp/buckets /tmp/my
+		for name in photos music; do
+			scripts/kubectl patch configmap "$name" -n default --type=merge -p '{"metadata":{"finalizers":null}}'
+			scripts/kubectl delete configmap "$name" -n default --ignore-not-found
+		done`,
 	}},
 }
 

@@ -10,7 +10,10 @@ import (
 // does, such as "starts a cluster". A benchmark goes on: it never runs unasked.
 func All(t testing.TB, does string) {
 	t.Helper()
-	if _, isBenchmark := t.(*testing.B); !isBenchmark && os.Getenv("WORKBOOK_TESTS") != "all" {
+	if _, isBenchmark := t.(*testing.B); !isBenchmark && !RunsAll() {
 		t.Skipf("%s: make test-all runs it", does)
 	}
 }
+
+// RunsAll reports whether make test-all runs the tests, for a test that tries more then.
+func RunsAll() bool { return os.Getenv("WORKBOOK_TESTS") == "all" }

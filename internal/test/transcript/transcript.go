@@ -60,7 +60,9 @@ func Start(t *testing.T) *Cluster {
 		testcluster.LockSamples(t)
 		return &Cluster{onKind: true}
 	}
-	return &Cluster{Env: []string{"CLUSTER_DIR=" + testcluster.Start(t).Folder(), "CLUSTER=local"}}
+	// make codegen, too, keeps the generators there: nothing links them once more.
+	generators := filepath.Join(testkit.Must(os.UserCacheDir())(t), "client-go-workbook", "generators")
+	return &Cluster{Env: []string{"CLUSTER_DIR=" + testcluster.Start(t).Folder(), "CLUSTER=local", "GOBIN=" + generators}}
 }
 
 // Test runs the console blocks of a folder's README.md. On kind, it leaves out the sections that stop the API server.
