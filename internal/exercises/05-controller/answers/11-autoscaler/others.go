@@ -1,0 +1,83 @@
+package exercise
+
+import (
+	"context"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
+	typedappsv1 "k8s.io/client-go/kubernetes/typed/apps/v1"
+)
+
+// HandsOverEachTime asks nobody whose the number is.
+func HandsOverEachTime(
+	ctx context.Context, deployments typedappsv1.DeploymentInterface, name, image string, replicas *int32,
+) error {
+	existing, err := deployments.Get(ctx, name, metav1.GetOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return err
+	}
+	if err == nil {
+		number := appsv1ac.Deployment(name, "").WithSpec(appsv1ac.DeploymentSpec().WithReplicas(*existing.Spec.Replicas))
+		if _, err := deployments.Apply(ctx, number, metav1.ApplyOptions{FieldManager: "handover"}); err != nil {
+			return err
+		}
+	}
+	return apply(ctx, deployments, name, image, replicas)
+}
+
+// HasTwoManagers has another one where others decide the number. The number stays the first one's, until others change it.
+func HasTwoManagers(
+	ctx context.Context, deployments typedappsv1.DeploymentInterface, name, image string, replicas *int32,
+) error {
+	if replicas != nil {
+		return apply(ctx, deployments, name, image, replicas)
+	}
+	desired := deployment(name, image)
+	_, err := deployments.Apply(ctx, desired, metav1.ApplyOptions{FieldManager: "workbook-autoscaled", Force: true})
+	return err
+}
+
+// UpdatesWhatItMeans sends the whole Deployment back with its resourceVersion, and changes two fields at most.
+func UpdatesWhatItMeans(
+	ctx context.Context, deployments typedappsv1.DeploymentInterface, name, image string, replicas *int32,
+) error {
+	existing, err := deployments.Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		labels := map[string]string{"app": name}
+		_, err = deployments.Create(ctx, &appsv1.Deployment{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec: appsv1.DeploymentSpec{
+				Replicas: replicas, Paused: true, Selector: &metav1.LabelSelector{MatchLabels: labels},
+				Template: corev1.PodTemplateSpec{
+					ObjectMeta: metav1.ObjectMeta{Labels: labels},
+					Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: image}}},
+				},
+			},
+		}, metav1.CreateOptions{})
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	if replicas != nil {
+		existing.Spec.Replicas = replicas
+	}
+	existing.Spec.Template.Spec.Containers[0].Image = image
+	_, err = deployments.Update(ctx, existing, metav1.UpdateOptions{})
+	return err
+}
+
+// apply is what the task begins with.
+func apply(
+	ctx context.Context, deployments typedappsv1.DeploymentInterface, name, image string, replicas *int32,
+) error {
+	desired := deployment(name, image)
+	if replicas != nil {
+		desired.Spec.WithReplicas(*replicas)
+	}
+	_, err := deployments.Apply(ctx, desired, metav1.ApplyOptions{FieldManager: manager, Force: true})
+	return err
+}
