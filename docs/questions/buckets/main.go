@@ -1,5 +1,7 @@
 // Buckets is a controller for what has no watch. Its outside world is a folder of this machine, and a bucket is a link in it: its name is
 // the bucket's, and its target the UID of the ConfigMap that it belongs to. A ConfigMap with the label workbook/bucket=true has one.
+//
+// It is one process. Two would need chapter 5's leader election.
 package main
 
 import (
@@ -9,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,8 +28,10 @@ import (
 	"example.com/client-go-workbook/internal/program"
 )
 
-// finalizer keeps a ConfigMap until its bucket is gone.
-const finalizer = "workbook.example.com/bucket"
+const (
+	label     = "workbook/bucket"
+	finalizer = "workbook.example.com/bucket" // keeps a ConfigMap until its bucket is gone
+)
 
 func main() {
 	p := program.New("buckets")
@@ -59,18 +64,19 @@ type controller struct {
 
 // run syncs until ctx ends.
 func (c *controller) run(ctx context.Context) error {
-	// The informer has no label selector. With one, a ConfigMap that loses the label would be gone for this program, and would keep the
-	// finalizer for ever.
 	factory := informers.NewSharedInformerFactory(c.clientset, 0)
-	c.queue = workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[cache.ObjectName]())
+	// After an error a key waits longer each time, but never longer than for a poll.
+	limiter := workqueue.NewTypedWithMaxWaitRateLimiter(workqueue.DefaultTypedControllerRateLimiter[cache.ObjectName](), c.poll)
+	c.queue = workqueue.NewTypedRateLimitingQueue(limiter)
+	// The informer has no label selector: a ConfigMap that loses the label while this program is down would keep the finalizer for ever.
 	add := func(object any) {
-		if name, err := cache.DeletionHandlingObjectToName(object); err == nil {
-			c.queue.Add(name)
+		if configMap := object.(*corev1.ConfigMap); isWanted(configMap) || isHeld(configMap) {
+			c.queue.Add(cache.MetaObjectToName(configMap))
 		}
 	}
 	informer := factory.Core().V1().ConfigMaps().Informer()
 	registration, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: add, UpdateFunc: func(_, object any) { add(object) }, DeleteFunc: add,
+		AddFunc: add, UpdateFunc: func(_, object any) { add(object) }, // one that is gone had the finalizer: its bucket is gone, too
 	})
 	if err != nil {
 		return err
@@ -94,18 +100,15 @@ func (c *controller) run(ctx context.Context) error {
 // process syncs a key, and decides when it is synced again.
 func (c *controller) process(ctx context.Context, key cache.ObjectName) {
 	wanted, err := c.sync(ctx, key)
-	switch {
-	case ctx.Err() != nil:
-	case err != nil:
+	if err != nil && ctx.Err() == nil {
 		c.out.Line("RETRY", "%s: %v", key, err)
 		c.queue.AddRateLimited(key)
-	case wanted:
-		// No event says that a bucket has changed. Without jitter, the ConfigMaps of the first list would all be polled in the same
-		// moment, again and again.
+		return
+	}
+	c.queue.Forget(key)
+	if wanted {
+		// No event says that a bucket has changed. Without jitter, the ConfigMaps of the first list would be polled together for ever.
 		c.queue.AddAfter(key, wait.Jitter(c.poll, 0.2))
-		fallthrough
-	default:
-		c.queue.Forget(key)
 	}
 }
 
@@ -119,23 +122,31 @@ func (c *controller) sync(ctx context.Context, key cache.ObjectName) (wanted boo
 	if err != nil {
 		return false, err
 	}
-	wanted = configMap.DeletionTimestamp == nil && configMap.Labels["workbook/bucket"] == "true"
-	held := slices.Contains(configMap.Finalizers, finalizer)
 	switch {
-	case wanted && !held:
-		// Before the bucket: a process that is killed in between leaves a finalizer without a bucket, and not the other way round. The
-		// write is an event, which brings the key back.
-		return false, c.setFinalizers(ctx, configMap, append(configMap.Finalizers, finalizer))
-	case wanted:
+	case isWanted(configMap):
+		// Before the bucket: a process that is killed in between leaves a finalizer without a bucket, and not the other way round.
+		if !isHeld(configMap) {
+			if err := c.setFinalizers(ctx, configMap, append(configMap.Finalizers, finalizer)); err != nil {
+				return false, err
+			}
+		}
 		return true, c.create(key, configMap.UID)
-	case held:
+	case isHeld(configMap):
 		if err := c.remove(key, configMap.UID); err != nil {
-			return false, err
+			return false, err // the finalizer stays
 		}
 		others := slices.DeleteFunc(configMap.Finalizers, func(f string) bool { return f == finalizer })
 		return false, c.setFinalizers(ctx, configMap, others)
 	}
 	return false, nil
+}
+
+func isWanted(configMap *corev1.ConfigMap) bool {
+	return configMap.DeletionTimestamp == nil && configMap.Labels[label] == "true"
+}
+
+func isHeld(configMap *corev1.ConfigMap) bool {
+	return slices.Contains(configMap.Finalizers, finalizer)
 }
 
 func (c *controller) setFinalizers(ctx context.Context, configMap *corev1.ConfigMap, finalizers []string) error {
@@ -144,38 +155,54 @@ func (c *controller) setFinalizers(ctx context.Context, configMap *corev1.Config
 	return err
 }
 
-// create does nothing if the ConfigMap has its bucket. Nothing outside has owner references, so each bucket has its owner's UID.
+// create does nothing if the ConfigMap has its bucket. The outside world has no owner references, so a bucket has its owner's UID.
 func (c *controller) create(key cache.ObjectName, owner types.UID) error {
-	err := os.Symlink(string(owner), c.path(key))
+	bucket := c.path(key)
+	if err := os.MkdirAll(filepath.Dir(bucket), 0o777); err != nil {
+		return err
+	}
+	err := os.Symlink(string(owner), bucket)
 	if err == nil {
 		c.out.Line("CREATED", "bucket for ConfigMap %s", key)
+		return nil
 	}
 	if !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	is, err := os.Readlink(c.path(key))
-	if err == nil && is != string(owner) {
-		c.out.Line("TAKEN", "bucket for ConfigMap %s: it is %s's", key, is)
+	current, err := ownerOf(bucket)
+	if err == nil && current != owner {
+		c.out.Line("TAKEN", "bucket for ConfigMap %s: it belongs to %q", key, current)
 	}
 	return err
 }
 
 // remove succeeds if there is no bucket: a try before this one may have removed it. It leaves a bucket that is another owner's.
 func (c *controller) remove(key cache.ObjectName, owner types.UID) error {
-	is, err := os.Readlink(c.path(key))
-	if errors.Is(err, fs.ErrNotExist) || err == nil && is != string(owner) {
-		return nil
+	// A world that is not there has no bucket, and yet none is gone.
+	if _, err := os.Stat(c.world); err != nil {
+		return err
 	}
-	if err == nil {
-		err = os.Remove(c.path(key))
+	bucket := c.path(key)
+	current, err := ownerOf(bucket)
+	if err != nil || current != owner {
+		return err
 	}
-	if err == nil {
-		c.out.Line("REMOVED", "bucket of ConfigMap %s", key)
+	if err := os.Remove(bucket); err != nil {
+		return err
 	}
-	return err
+	c.out.Line("REMOVED", "bucket of ConfigMap %s", key)
+	return nil
 }
 
-// path is the bucket's. A namespace has no dot in its name, so no two ConfigMaps have the same.
+// ownerOf returns whose a bucket is: "" if there is none, or if what is there is no bucket of ours.
+func ownerOf(bucket string) (types.UID, error) {
+	owner, err := os.Readlink(bucket)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EINVAL) { // EINVAL: it is no link
+		return "", nil
+	}
+	return types.UID(owner), err
+}
+
 func (c *controller) path(key cache.ObjectName) string {
-	return filepath.Join(c.world, key.Namespace+"."+key.Name)
+	return filepath.Join(c.world, key.Namespace, key.Name)
 }
