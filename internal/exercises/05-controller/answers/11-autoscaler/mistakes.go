@@ -2,6 +2,7 @@ package exercise
 
 import (
 	"context"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -9,7 +10,7 @@ import (
 	typedappsv1 "k8s.io/client-go/kubernetes/typed/apps/v1"
 )
 
-// SendsTheNumberThatIsThere keeps the field. What others set after its read, it undoes.
+// SendsTheNumberThatIsThere keeps the field for ever. What others set after its read, it undoes.
 func SendsTheNumberThatIsThere(
 	ctx context.Context, deployments typedappsv1.DeploymentInterface, name, image string, replicas *int32,
 ) error {
@@ -64,13 +65,17 @@ func UpdatesTheScale(
 func HandsOverWithForce(
 	ctx context.Context, deployments typedappsv1.DeploymentInterface, name, image string, replicas *int32,
 ) error {
-	if replicas == nil {
-		existing, err := deployments.Get(ctx, name, metav1.GetOptions{})
-		if err == nil {
-			number := appsv1ac.Deployment(name, "").WithSpec(appsv1ac.DeploymentSpec().WithReplicas(*existing.Spec.Replicas))
-			_, err = deployments.Apply(ctx, number, metav1.ApplyOptions{FieldManager: "handover", Force: true})
-		}
-		if err != nil && !apierrors.IsNotFound(err) {
+	existing, err := deployments.Get(ctx, name, metav1.GetOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return err
+	}
+	ours, err := appsv1ac.ExtractDeployment(existing, manager)
+	if err != nil {
+		return err
+	}
+	if replicas == nil && ours.Spec != nil && ours.Spec.Replicas != nil {
+		number := appsv1ac.Deployment(name, "").WithSpec(appsv1ac.DeploymentSpec().WithReplicas(*ours.Spec.Replicas))
+		if _, err := deployments.Apply(ctx, number, metav1.ApplyOptions{FieldManager: "handover", Force: true}); err != nil {
 			return err
 		}
 	}
@@ -135,4 +140,106 @@ func IgnoresTheErrorOfTheHandover(
 		_ = handOver(ctx, deployments, name)
 	}
 	return apply(ctx, deployments, name, image, replicas)
+}
+
+// HandsOverEachTime owns the number for ever, as "handover". An autoscaler that applies it has a conflict each time.
+func HandsOverEachTime(
+	ctx context.Context, deployments typedappsv1.DeploymentInterface, name, image string, replicas *int32,
+) error {
+	existing, err := deployments.Get(ctx, name, metav1.GetOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return err
+	}
+	if err == nil {
+		number := appsv1ac.Deployment(name, "").WithSpec(appsv1ac.DeploymentSpec().WithReplicas(*existing.Spec.Replicas))
+		if _, err := deployments.Apply(ctx, number, metav1.ApplyOptions{FieldManager: "handover"}); err != nil {
+			return err
+		}
+	}
+	return apply(ctx, deployments, name, image, replicas)
+}
+
+// ReplacesTheDeployment keeps the number, and nothing else that others have set.
+func ReplacesTheDeployment(
+	ctx context.Context, deployments typedappsv1.DeploymentInterface, name, image string, replicas *int32,
+) error {
+	existing, err := deployments.Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return apply(ctx, deployments, name, image, replicas)
+	}
+	if err != nil {
+		return err
+	}
+	if replicas != nil {
+		existing.Spec.Replicas = replicas
+	}
+	existing.Labels, existing.Annotations = nil, nil
+	existing.Spec.Template.Spec.Containers[0].Image = image
+	_, err = deployments.Update(ctx, existing, metav1.UpdateOptions{})
+	return err
+}
+
+// SearchesTheText takes any field with this name for the number, such as one of the status, or an annotation.
+func SearchesTheText(
+	ctx context.Context, deployments typedappsv1.DeploymentInterface, name, image string, replicas *int32,
+) error {
+	existing, err := deployments.Get(ctx, name, metav1.GetOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return err
+	}
+	for _, fields := range existing.GetManagedFields() {
+		if fields.Manager != manager && strings.Contains(fields.FieldsV1.String(), `"f:replicas"`) {
+			return apply(ctx, deployments, name, image, replicas)
+		}
+	}
+	return ApplyDeployment(ctx, deployments, name, image, replicas)
+}
+
+// handedOver are the names whose number this process has handed over.
+var handedOver = map[string]bool{}
+
+// RemembersTheHandover does it once. An earlier leader that leads again meanwhile can apply a number once more.
+func RemembersTheHandover(
+	ctx context.Context, deployments typedappsv1.DeploymentInterface, name, image string, replicas *int32,
+) error {
+	if replicas != nil {
+		delete(handedOver, name)
+	}
+	if !handedOver[name] {
+		if err := ApplyDeployment(ctx, deployments, name, image, replicas); err != nil {
+			return err
+		}
+		handedOver[name] = replicas == nil
+		return nil
+	}
+	return apply(ctx, deployments, name, image, nil)
+}
+
+// TakesZeroForNil leaves the number out, if it is 0.
+func TakesZeroForNil(
+	ctx context.Context, deployments typedappsv1.DeploymentInterface, name, image string, replicas *int32,
+) error {
+	if replicas != nil && *replicas == 0 {
+		replicas = nil
+	}
+	return ApplyDeployment(ctx, deployments, name, image, replicas)
+}
+
+// ForcesTheSecondTry takes the first conflict only for one.
+func ForcesTheSecondTry(
+	ctx context.Context, deployments typedappsv1.DeploymentInterface, name, image string, replicas *int32,
+) error {
+	err := ApplyDeployment(ctx, deployments, name, image, replicas)
+	if !apierrors.IsConflict(err) || replicas != nil {
+		return err
+	}
+	existing, err := deployments.Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	number := appsv1ac.Deployment(name, "").WithSpec(appsv1ac.DeploymentSpec().WithReplicas(*existing.Spec.Replicas))
+	if _, err := deployments.Apply(ctx, number, metav1.ApplyOptions{FieldManager: "handover", Force: true}); err != nil {
+		return err
+	}
+	return apply(ctx, deployments, name, image, nil)
 }

@@ -7,26 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	typedappsv1 "k8s.io/client-go/kubernetes/typed/apps/v1"
 )
-
-// HandsOverEachTime asks nobody whose the number is.
-func HandsOverEachTime(
-	ctx context.Context, deployments typedappsv1.DeploymentInterface, name, image string, replicas *int32,
-) error {
-	existing, err := deployments.Get(ctx, name, metav1.GetOptions{})
-	if err != nil && !apierrors.IsNotFound(err) {
-		return err
-	}
-	if err == nil {
-		number := appsv1ac.Deployment(name, "").WithSpec(appsv1ac.DeploymentSpec().WithReplicas(*existing.Spec.Replicas))
-		if _, err := deployments.Apply(ctx, number, metav1.ApplyOptions{FieldManager: "handover"}); err != nil {
-			return err
-		}
-	}
-	return apply(ctx, deployments, name, image, replicas)
-}
 
 // HasTwoManagers has another one where others decide the number. The number stays the first one's, until others change it.
 func HasTwoManagers(
