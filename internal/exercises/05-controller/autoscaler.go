@@ -61,9 +61,6 @@ var Autoscaler = grade.Exercise[autoscalerAnswer]{
 		back := number()
 		g.apply(fmt.Sprintf("with %d, after nil", *back), back, *back)
 		g.apply(fmt.Sprintf("with nil, after %d", *back), nil, *back)
-		again := number()
-		g.applyAs("workbook", g.name, *again)
-		g.apply(fmt.Sprintf("with nil, after another process of yours has applied %d", *again), nil, *again)
 		g.apply("with 0", new(int32(0)), 0)
 		g.apply("with nil, after 0", nil, 0)
 
@@ -72,6 +69,9 @@ var Autoscaler = grade.Exercise[autoscalerAnswer]{
 		g.applyAs("workbook", g.name, *earlier)
 		g.annotate(g.name)
 		g.apply(fmt.Sprintf("with nil, when an earlier process has applied %d", *earlier), nil, *earlier)
+		again := number()
+		g.applyAs("workbook", g.name, *again)
+		g.apply(fmt.Sprintf("with nil, after another process of yours has applied %d", *again), nil, *again)
 		g.name += "-theirs"
 		theirs := number()
 		g.applyAs("somebody", g.name, *theirs)

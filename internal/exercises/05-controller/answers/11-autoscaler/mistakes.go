@@ -243,3 +243,15 @@ func ForcesTheSecondTry(
 	}
 	return apply(ctx, deployments, name, image, nil)
 }
+
+// apply is what the task begins with.
+func apply(
+	ctx context.Context, deployments typedappsv1.DeploymentInterface, name, image string, replicas *int32,
+) error {
+	desired := deployment(name, image)
+	if replicas != nil {
+		desired.Spec.WithReplicas(*replicas)
+	}
+	_, err := deployments.Apply(ctx, desired, metav1.ApplyOptions{FieldManager: manager, Force: true})
+	return err
+}

@@ -14,11 +14,12 @@ import (
 func HasTwoManagers(
 	ctx context.Context, deployments typedappsv1.DeploymentInterface, name, image string, replicas *int32,
 ) error {
+	desired, owner := deployment(name, image), "workbook-autoscaled"
 	if replicas != nil {
-		return apply(ctx, deployments, name, image, replicas)
+		desired.Spec.WithReplicas(*replicas)
+		owner = manager
 	}
-	desired := deployment(name, image)
-	_, err := deployments.Apply(ctx, desired, metav1.ApplyOptions{FieldManager: "workbook-autoscaled", Force: true})
+	_, err := deployments.Apply(ctx, desired, metav1.ApplyOptions{FieldManager: owner, Force: true})
 	return err
 }
 
@@ -49,17 +50,5 @@ func UpdatesWhatItMeans(
 	}
 	existing.Spec.Template.Spec.Containers[0].Image = image
 	_, err = deployments.Update(ctx, existing, metav1.UpdateOptions{})
-	return err
-}
-
-// apply is what the task begins with.
-func apply(
-	ctx context.Context, deployments typedappsv1.DeploymentInterface, name, image string, replicas *int32,
-) error {
-	desired := deployment(name, image)
-	if replicas != nil {
-		desired.Spec.WithReplicas(*replicas)
-	}
-	_, err := deployments.Apply(ctx, desired, metav1.ApplyOptions{FieldManager: manager, Force: true})
 	return err
 }
