@@ -107,7 +107,7 @@ func TestTypeWithoutGoCode(t *testing.T) {
 		defer close(stop)
 
 		time.Sleep(installed - time.Second)
-		if synctest.Wait(); out.String() != "" || asked < 10 {
+		if synctest.Wait(); out.String() != "" || asked < 10 || informer.HasSynced() {
 			t.Errorf("without a CRD: %s after %d questions", out.String(), asked)
 		}
 		time.Sleep(time.Second + time.Minute)

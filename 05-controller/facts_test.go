@@ -133,6 +133,17 @@ func TestWhatRaisesTheGeneration(t *testing.T) {
 	if now.Generation != set.Generation {
 		t.Errorf("an annotation of a ReplicaSet: the generation was %d, is %d", set.Generation, now.Generation)
 	}
+
+	example := metav1.ObjectMeta{Name: "example"}
+	configMap := testkit.Must(client.CoreV1().ConfigMaps(namespace).Create(t.Context(),
+		&corev1.ConfigMap{ObjectMeta: example}, metav1.CreateOptions{}))(t)
+	configMap.Data = map[string]string{"a": "b"}
+	configMap = testkit.Must(client.CoreV1().ConfigMaps(namespace).Update(t.Context(), configMap, metav1.UpdateOptions{}))(t)
+	secret := testkit.Must(client.CoreV1().Secrets(namespace).Create(t.Context(),
+		&corev1.Secret{ObjectMeta: example}, metav1.CreateOptions{}))(t)
+	if configMap.Generation != 0 || secret.Generation != 0 {
+		t.Errorf("the generation of a ConfigMap is %d, of a Secret %d", configMap.Generation, secret.Generation)
+	}
 }
 
 // A field that an apply leaves out, and that it had before, goes back to its default: the replicas are 1. Not if somebody else has

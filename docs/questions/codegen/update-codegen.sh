@@ -4,7 +4,7 @@ set -euo pipefail
 # shellcheck disable=SC1091 # it is in the module cache
 . "$(go list -m -f '{{.Dir}}' k8s.io/code-generator)/kube_codegen.sh"
 
-header=$(mktemp) # what each file begins with: a licence, or nothing
+header=/dev/null # what each file begins with: a file with a licence, or nothing
 module=$(go list -m)
 kube::codegen::gen_helpers --boilerplate "$header" apis
 kube::codegen::gen_register --boilerplate "$header" apis

@@ -111,8 +111,7 @@ type autoscaled struct {
 	last            int32
 }
 
-// apply calls the answer with a new image. The Deployment must have that and the number then, and no other number on the way from
-// what it was, if replicas is nil.
+// apply calls the answer with a new image. The Deployment must have that and the number then, and no other number on the way.
 func (g *autoscaled) apply(when string, replicas *int32, want int32) {
 	before := g.deployment(g.name)
 	g.Doing("ApplyDeployment is called %s", when)
@@ -222,12 +221,15 @@ func (g *autoscaled) applyNumber() {
 	g.apply("with nil, when an autoscaler has applied 61", nil, 61)
 }
 
-// race has others set the number while the answer runs: just before its first request and the next two, its second, and so on.
+// race has others set the number while the answer runs: just before its first request and the next two, its second, and so on, up to
+// its twelfth, which is more than right answers send.
 func (g *autoscaled) race(number func() *int32) {
 	name := g.name
-	for i := 1; ; i++ {
+	defer func() { g.name = name }()
+	for i, sent := 1, 12; i <= min(sent, 12); i++ {
 		g.name = fmt.Sprintf("%s-race-%d", name, i)
-		allowed, sent := []int32{*number()}, 0
+		allowed := []int32{*number()}
+		sent = 0
 		g.applyAs("workbook", g.name, allowed[0])
 		var scaled error
 		config := testkit.Intercept(g.config, func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
@@ -246,10 +248,6 @@ func (g *autoscaled) race(number func() *int32) {
 			g.Fatal(scaled)
 		}
 		g.check(when, before, image, allowed)
-		if sent < i {
-			g.name = name
-			return
-		}
 	}
 }
 
