@@ -1,0 +1,204 @@
+// Webhook answers the API server's questions about crates: may one be created (/validate), and what is one in another version
+// (/convert)? crates.yaml and webhook.yaml say that the API server asks them here.
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/cert"
+
+	"example.com/client-go-workbook/internal/program"
+)
+
+const (
+	name    = "crates.example.com"       // of the CRD and of the webhook's configuration
+	color   = "crates.example.com/color" // an annotation: v1 has no field for it
+	allowed = 10                         // size of all crates of a namespace
+)
+
+var crates = schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "crates"}
+
+func main() {
+	p := program.New("webhook")
+	p.Writes()
+	address := p.Flags.String("listen", "127.0.0.1:9443", "address to serve at")
+	p.Run(func(ctx context.Context, config *rest.Config) error {
+		client, err := dynamic.NewForConfig(config)
+		if err != nil {
+			return err
+		}
+		return serve(ctx, client, *address, p.Out)
+	})
+}
+
+// serve answers until ctx ends.
+func serve(ctx context.Context, client dynamic.Interface, address string, out *program.Printer) error {
+	// The certificate is its own authority, and lives as long as this process: nobody has to renew it.
+	authority, key, err := cert.GenerateSelfSignedCertKey("127.0.0.1", nil, nil)
+	if err != nil {
+		return err
+	}
+	certificate, err := tls.X509KeyPair(authority, key)
+	if err != nil {
+		return err
+	}
+	listener, err := tls.Listen("tcp", address, &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS13})
+	if err != nil {
+		return err
+	}
+	if err := trust(ctx, client, authority); err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /validate", answer(func(ctx context.Context, review *admissionv1.AdmissionReview) {
+		review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true}
+		if err := validate(ctx, client, review.Request); err != nil {
+			review.Response.Allowed, review.Response.Result = false, &metav1.Status{Message: err.Error()}
+		}
+	}))
+	mux.HandleFunc("POST /convert", answer(func(_ context.Context, review *apiextensionsv1.ConversionReview) {
+		review.Response = &apiextensionsv1.ConversionResponse{UID: review.Request.UID, Result: metav1.Status{Status: metav1.StatusSuccess}}
+		for _, object := range review.Request.Objects {
+			converted, err := convert(object.Raw, review.Request.DesiredAPIVersion)
+			if err != nil {
+				review.Response.ConvertedObjects = nil
+				review.Response.Result = metav1.Status{Status: metav1.StatusFailure, Message: err.Error()}
+				return
+			}
+			review.Response.ConvertedObjects = append(review.Response.ConvertedObjects, runtime.RawExtension{Object: converted})
+		}
+	}))
+	// At first the API server may not know the certificate yet, and breaks off: a log would have a line for each time.
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, ErrorLog: log.New(io.Discard, "", 0)}
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
+	defer stop()
+	out.Line("SERVING", "https://%s", listener.Addr())
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// trust tells the API server which authority the certificate has.
+func trust(ctx context.Context, client dynamic.Interface, authority []byte) error {
+	crds := apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")
+	webhooks := schema.GroupVersionResource{
+		Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingwebhookconfigurations",
+	}
+	for resource, path := range map[schema.GroupVersionResource]string{
+		crds:     "/spec/conversion/webhook/clientConfig/caBundle",
+		webhooks: "/webhooks/0/clientConfig/caBundle",
+	} {
+		patch, err := json.Marshal([]map[string]any{{"op": "add", "path": path, "value": authority}})
+		if err != nil {
+			return err
+		}
+		if _, err := client.Resource(resource).Patch(ctx, name, types.JSONPatchType, patch, metav1.PatchOptions{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// answer decodes a review, and sends it back with f's answer in it.
+func answer[R any](f func(context.Context, *R)) http.HandlerFunc {
+	return func(w http.ResponseWriter, request *http.Request) {
+		review := new(R)
+		if err := json.NewDecoder(request.Body).Decode(review); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		f(request.Context(), review)
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(review) // the API server has given up
+	}
+}
+
+// validate returns an error if the crates of the namespace would be too large together: no rule of a CRD sees other objects.
+//
+// Two that are created at the same moment do not see each other. A webhook is no lock.
+func validate(ctx context.Context, client dynamic.Interface, request *admissionv1.AdmissionRequest) error {
+	crate := &unstructured.Unstructured{}
+	if err := json.Unmarshal(request.Object.Raw, crate); err != nil {
+		return err
+	}
+	list, err := client.Resource(crates).Namespace(request.Namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	var sum int64
+	for _, crate := range append(list.Items, *crate) {
+		size, _, err := unstructured.NestedInt64(crate.Object, "spec", "size")
+		if err != nil {
+			return err
+		}
+		sum += size
+	}
+	if sum > allowed {
+		return fmt.Errorf("the crates of namespace %s would have size %d together: more than %d", request.Namespace, sum, allowed)
+	}
+	return nil
+}
+
+// convert returns a crate in another version. Nothing is lost on the way there and back: what v1 has no field for is in an annotation.
+// In metadata, only labels and annotations may change.
+func convert(raw []byte, version string) (*unstructured.Unstructured, error) {
+	crate := &unstructured.Unstructured{}
+	if err := json.Unmarshal(raw, crate); err != nil {
+		return nil, err
+	}
+	spec, found, err := unstructured.NestedMap(crate.Object, "spec")
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		spec = map[string]any{}
+	}
+	annotations := crate.GetAnnotations()
+	switch version {
+	case "example.com/v1":
+		if size, ok := spec["capacity"]; ok {
+			spec["size"] = size
+		}
+		if text, ok := spec["color"].(string); ok {
+			crate.SetAnnotations(labels.Merge(annotations, labels.Set{color: text}))
+		}
+		delete(spec, "capacity")
+		delete(spec, "color")
+	case "example.com/v2":
+		if capacity, ok := spec["size"]; ok {
+			spec["capacity"] = capacity
+		}
+		if text, ok := annotations[color]; ok {
+			spec["color"] = text
+			delete(annotations, color)
+			crate.SetAnnotations(annotations)
+		}
+		delete(spec, "size")
+	default:
+		return nil, fmt.Errorf("version %s is not known", version)
+	}
+	crate.SetAPIVersion(version)
+	if found || len(spec) > 0 {
+		crate.Object["spec"] = spec
+	}
+	return crate, nil
+}

@@ -1,0 +1,119 @@
+package exercise
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
+)
+
+type (
+	configMapInformer = cache.TypedSharedIndexInformer[*corev1.ConfigMap]
+	secretInformer    = cache.TypedSharedIndexInformer[*corev1.Secret]
+)
+
+// watch adds the handler of ConfigMaps, and one that calls changed with each Secret or tombstone.
+func watch(configMaps configMapInformer, secrets secretInformer, add func(cache.ObjectName), changed func(any)) error {
+	if _, err := configMaps.AddEventHandler(handlerOf(func(object any) { add(keyOf(object)) })); err != nil {
+		return err
+	}
+	_, err := secrets.AddEventHandler(handlerOf(changed))
+	return err
+}
+
+// ReadsAll reads all ConfigMaps at each event of a Secret.
+func ReadsAll(configMaps configMapInformer, secrets secretInformer, add func(cache.ObjectName)) error {
+	lister := corelisters.NewConfigMapLister(configMaps.GetIndexer())
+	return watch(configMaps, secrets, add, func(object any) {
+		key := keyOf(object)
+		all, _ := lister.ConfigMaps(key.Namespace).List(labels.Everything())
+		for _, configMap := range all {
+			if configMap.Data["secret"] == key.Name {
+				add(cache.MetaObjectToName(configMap))
+			}
+		}
+	})
+}
+
+// ReadsItsNamespace has an index, by namespace.
+func ReadsItsNamespace(configMaps configMapInformer, secrets secretInformer, add func(cache.ObjectName)) error {
+	if err := configMaps.AddIndexers(cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}); err != nil {
+		return err
+	}
+	return watch(configMaps, secrets, add, func(object any) {
+		key := keyOf(object)
+		all, _ := configMaps.GetTypedIndexer().ByTypedIndex(cache.NamespaceIndex, key.Namespace)
+		for _, configMap := range all {
+			if configMap.Data["secret"] == key.Name {
+				add(cache.MetaObjectToName(configMap))
+			}
+		}
+	})
+}
+
+// ForgetsTheNamespace looks for the name only.
+func ForgetsTheNamespace(configMaps configMapInformer, secrets secretInformer, add func(cache.ObjectName)) error {
+	if err := configMaps.AddTypedIndexers(cache.TypedIndexers[*corev1.ConfigMap]{secretIndex: func(c *corev1.ConfigMap) ([]string, error) {
+		return []string{c.Data["secret"]}, nil
+	}}); err != nil {
+		return err
+	}
+	return watch(configMaps, secrets, add, func(object any) {
+		addUsers(configMaps, keyOf(object).Name, add)
+	})
+}
+
+func addUsers(configMaps configMapInformer, value string, add func(cache.ObjectName)) {
+	users, _ := configMaps.GetTypedIndexer().ByTypedIndex(secretIndex, value)
+	for _, configMap := range users {
+		add(cache.MetaObjectToName(configMap))
+	}
+}
+
+// NeedsTheObject leaves out a deletion that the informer has missed.
+func NeedsTheObject(configMaps configMapInformer, secrets secretInformer, add func(cache.ObjectName)) error {
+	if err := configMaps.AddTypedIndexers(cache.TypedIndexers[*corev1.ConfigMap]{secretIndex: secretOf}); err != nil {
+		return err
+	}
+	return watch(configMaps, secrets, add, func(object any) {
+		if secret, ok := object.(*corev1.Secret); ok {
+			addUsers(configMaps, cache.MetaObjectToName(secret).String(), add)
+		}
+	})
+}
+
+// KnowsTheFirstName remembers what a ConfigMap has named when it was created.
+func KnowsTheFirstName(configMaps configMapInformer, secrets secretInformer, add func(cache.ObjectName)) error {
+	first := map[string]string{}
+	if err := configMaps.AddTypedIndexers(cache.TypedIndexers[*corev1.ConfigMap]{secretIndex: func(c *corev1.ConfigMap) ([]string, error) {
+		key := cache.MetaObjectToName(c).String()
+		if first[key] == "" {
+			first[key] = c.Namespace + "/" + c.Data["secret"]
+		}
+		return []string{first[key]}, nil
+	}}); err != nil {
+		return err
+	}
+	return watch(configMaps, secrets, add, func(object any) {
+		addUsers(configMaps, keyOf(object).String(), add)
+	})
+}
+
+// LooksForAnOwner follows the owner references of Secrets.
+func LooksForAnOwner(configMaps configMapInformer, secrets secretInformer, add func(cache.ObjectName)) error {
+	return watch(configMaps, secrets, add, func(object any) {
+		if secret, ok := object.(*corev1.Secret); ok {
+			if owner := metav1.GetControllerOf(secret); owner != nil {
+				add(cache.NewObjectName(secret.Namespace, owner.Name))
+			}
+		}
+	})
+}
+
+// TakesTheSecretsName adds the Secret's own key.
+func TakesTheSecretsName(configMaps configMapInformer, secrets secretInformer, add func(cache.ObjectName)) error {
+	return watch(configMaps, secrets, add, func(object any) {
+		add(keyOf(object))
+	})
+}

@@ -1,0 +1,340 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/tools/cache"
+	cachetesting "k8s.io/client-go/tools/cache/testing"
+
+	"example.com/client-go-workbook/internal/exercise/grade"
+)
+
+type namedSecretAnswer = func(
+	configMaps cache.TypedSharedIndexInformer[*corev1.ConfigMap],
+	secrets cache.TypedSharedIndexInformer[*corev1.Secret],
+	add func(key cache.ObjectName),
+) error
+
+// NamedSecret grades the answers to "Sync when a Secret changes that is not yours".
+var NamedSecret = grade.Exercise[namedSecretAnswer]{
+	Grade: func(t *grade.T, watch namedSecretAnswer) {
+		t.Bubble(func(t *grade.T) { gradeNamedSecret(t, watch) })
+		t.Bubble(func(t *grade.T) { informersFail(t, watch) })
+	},
+}
+
+const (
+	lookAtHandlers = "which events of which informer call add?"
+	lookAtIndex    = "an index of the ConfigMaps, by what they name"
+)
+
+func gradeNamedSecret(t *grade.T, watch namedSecretAnswer) {
+	n := &named{T: t, configMaps: cachetesting.NewFakeControllerSource(), secrets: cachetesting.NewFakeControllerSource()}
+	secret, late, other := n.name("password"), n.name("late"), n.name("other")
+	one, two, three := n.configMap("shop", "one", secret), n.configMap("shop", "two", secret), n.configMap("shop", "three", other)
+	elsewhere, waits, none := n.configMap("bank", "one", secret), n.configMap("shop", "waits", late), n.configMap("shop", "none", "")
+	first := []*corev1.ConfigMap{one, two, three, elsewhere, waits, none}
+	for i := range 200 { // others, which nothing happens to
+		first = append(first, n.configMap("shop", fmt.Sprintf("other-%d", i), fmt.Sprintf("of-%d", i)))
+	}
+	for _, configMap := range first {
+		n.configMaps.Add(configMap.DeepCopy())
+	}
+	password, others, banks := n.secret("shop", secret), n.secret("shop", other), n.secret("bank", secret)
+	unnamed, sameName := n.secret("shop", "unnamed"), n.secret("shop", one.Name) // no ConfigMap names these
+	for _, s := range []*corev1.Secret{password, others, banks, unnamed, sameName} {
+		n.secrets.Add(s.DeepCopy())
+	}
+
+	configMaps := &counted{SharedIndexInformer: cache.NewSharedIndexInformer(n.configMaps, &corev1.ConfigMap{}, 0, cache.Indexers{})}
+	secrets := cache.NewSharedIndexInformer(n.secrets, &corev1.Secret{}, 0, cache.Indexers{})
+	t.Doing("Watch returns")
+	if err := watch(
+		cache.NewTypedSharedIndexInformer[*corev1.ConfigMap](configMaps), cache.NewTypedSharedIndexInformer[*corev1.Secret](secrets), n.add,
+	); err != nil {
+		t.Reject("Watch returns nil", "it returns: "+err.Error(), "the words of the error")
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var group sync.WaitGroup
+	group.Go(func() { configMaps.RunWithContext(ctx) })
+	n.settle()
+	n.expect("a first list of ConfigMaps", lookAtHandlers, first...)
+	group.Go(func() { secrets.RunWithContext(ctx) })
+	n.settle()
+	n.includes("a first list of Secrets", one, two, three, elsewhere)
+
+	// ConfigMaps, and what they name.
+	n.configMaps.Modify(one.DeepCopy())
+	n.expect("a change of ConfigMap "+key(one), lookAtHandlers, one)
+	created := n.configMap("shop", "created", secret)
+	n.configMaps.Add(created.DeepCopy())
+	n.expect("the creation of ConfigMap "+key(created), lookAtHandlers, created)
+	configMaps.read.Store(0)
+	n.secrets.Modify(password.DeepCopy())
+	n.expect("a change of Secret "+key(password), lookAtIndex, one, two, created)
+	if read := configMaps.read.Load(); read > 30 {
+		t.Reject("an event of a Secret that 3 of 206 ConfigMaps name: only these are read",
+			fmt.Sprintf("%d ConfigMaps or keys were read from the informer's store", read), lookAtIndex)
+	}
+	n.secrets.Modify(banks.DeepCopy())
+	n.expect("a change of Secret "+key(banks), "two namespaces can have a Secret of the same name", elsewhere)
+	n.secrets.Modify(unnamed.DeepCopy())
+	n.expect("a change of a Secret that no ConfigMap names", lookAtIndex)
+	n.secrets.Modify(sameName.DeepCopy())
+	n.expect("a change of a Secret that no ConfigMap names", lookAtIndex)
+	one = n.names(one, other)
+	n.expect("a change of what ConfigMap "+key(one)+" names", lookAtHandlers, one)
+	n.secrets.Modify(others.DeepCopy())
+	n.expect("a change of Secret "+key(others)+", which ConfigMap "+key(one)+" names now", "what does a ConfigMap name, since its update?",
+		one, three)
+	n.secrets.Modify(password.DeepCopy())
+	n.expect("a change of Secret "+key(password)+", which ConfigMap "+key(one)+" does not name any more",
+		"what does a ConfigMap name, since its update?", two, created)
+	three = n.names(three, "")
+	n.expect("a change of what ConfigMap "+key(three)+" names", lookAtHandlers, three)
+	n.secrets.Modify(others.DeepCopy())
+	n.expect("a change of Secret "+key(others)+", which ConfigMap "+key(three)+" does not name any more",
+		"what does a ConfigMap name, since its update?", one)
+	n.configMaps.Delete(created.DeepCopy())
+	n.expect("the deletion of ConfigMap "+key(created), lookAtHandlers, created)
+	n.secrets.Modify(password.DeepCopy())
+	n.expect("a change of a Secret, when one of the ConfigMaps that name it is gone", lookAtIndex, two)
+
+	// Secrets that come and go.
+	lates := n.secret("shop", late)
+	n.secrets.Add(lates.DeepCopy())
+	n.expect("the creation of Secret "+key(lates)+", which a ConfigMap has named for long", lookAtHandlers, waits)
+	n.secrets.Delete(lates.DeepCopy())
+	n.expect("the deletion of Secret "+key(lates), lookAtHandlers, waits)
+	n.secrets.Add(lates.DeepCopy())
+	n.expect("the creation of Secret "+key(lates)+" after its deletion", lookAtHandlers, waits)
+
+	// What the informers have missed. A new list may bring other objects again.
+	n.secrets.DeleteDropWatch(lates.DeepCopy())
+	n.secrets.ResetWatch()
+	n.settle()
+	n.includes("the deletion of Secret "+key(lates)+", which the informer has missed", waits)
+	n.configMaps.DeleteDropWatch(two.DeepCopy())
+	n.configMaps.ResetWatch()
+	n.settle()
+	n.includes("the deletion of ConfigMap "+key(two)+", which the informer has missed", two)
+	n.secrets.Modify(password.DeepCopy())
+	n.expect("a change of a Secret that no ConfigMap names any more", lookAtIndex)
+
+	stop()
+	group.Wait()
+	n.configMaps.Shutdown()
+	n.secrets.Shutdown()
+}
+
+// informersFail has the methods of the informers return errors, one after the other.
+func informersFail(t *grade.T, watch namedSecretAnswer) {
+	server := cachetesting.NewFakeControllerSource()
+	defer server.Shutdown()
+	for fails := 1; ; fails++ {
+		calls := 0
+		failure := fmt.Errorf("the informer has stopped already: %d", t.Rand.IntN(1000))
+		failing := func(example runtime.Object) cache.SharedIndexInformer {
+			informer := cache.NewSharedIndexInformer(server, example, 0, cache.Indexers{})
+			return &failingInformer{SharedIndexInformer: informer, fails: func() error {
+				if calls++; calls == fails {
+					return failure
+				}
+				return nil
+			}}
+		}
+		err := watch(
+			cache.NewTypedSharedIndexInformer[*corev1.ConfigMap](failing(&corev1.ConfigMap{})),
+			cache.NewTypedSharedIndexInformer[*corev1.Secret](failing(&corev1.Secret{})),
+			func(cache.ObjectName) {},
+		)
+		if calls < fails {
+			return // each has failed once
+		}
+		if !errors.Is(err, failure) {
+			t.Reject("Watch returns the error of an informer", fmt.Sprintf("it returns: %v", err),
+				"what does the method return that adds a handler, or an index?")
+		}
+	}
+}
+
+// named has the ConfigMaps and Secrets, and the keys that the answer has added.
+type named struct {
+	*grade.T
+	configMaps, secrets *cachetesting.FakeControllerSource
+
+	mu    sync.Mutex
+	added sets.Set[cache.ObjectName]
+}
+
+func (n *named) add(key cache.ObjectName) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.added == nil {
+		n.added = sets.New[cache.ObjectName]()
+	}
+	n.added.Insert(key)
+}
+
+// settle waits until the informers have nothing more to tell: a new list comes after a few seconds.
+func (n *named) settle() {
+	time.Sleep(time.Minute)
+	synctest.Wait()
+}
+
+// take returns the keys since the last call.
+func (n *named) take() sets.Set[cache.ObjectName] {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	added := n.added
+	n.added = nil
+	return added
+}
+
+// includes rejects the answer if a key is missing.
+func (n *named) includes(event string, configMaps ...*corev1.ConfigMap) sets.Set[cache.ObjectName] {
+	n.Helper()
+	added := n.take()
+	for _, configMap := range configMaps {
+		if key := cache.MetaObjectToName(configMap); !added.Has(key) {
+			n.Reject(fmt.Sprintf("after %s, add is called with %s", event, key), "with "+list(added), lookAtHandlers)
+		}
+		added.Delete(cache.MetaObjectToName(configMap))
+	}
+	return added
+}
+
+// expect rejects the answer if a key is missing, or one too many.
+func (n *named) expect(event, look string, configMaps ...*corev1.ConfigMap) {
+	n.Helper()
+	n.settle()
+	if more := n.includes(event, configMaps...); len(more) > 0 {
+		n.Reject(fmt.Sprintf("after %s, add is called with the keys of %d ConfigMap(s)", event, len(configMaps)),
+			"also with "+list(more), look)
+	}
+}
+
+// list is some of the keys, as text.
+func list(keys sets.Set[cache.ObjectName]) string {
+	var names []string
+	for key := range keys {
+		names = append(names, key.String())
+	}
+	slices.Sort(names)
+	if len(names) == 0 {
+		return "nothing"
+	}
+	return strings.Join(names[:min(3, len(names))], ", ")
+}
+
+// name is another one each time.
+func (n *named) name(prefix string) string { return fmt.Sprintf("%s-%d", prefix, n.Rand.IntN(1000)) }
+
+func key(object metav1.Object) string { return cache.MetaObjectToName(object).String() }
+
+func (n *named) configMap(namespace, name, secret string) *corev1.ConfigMap {
+	configMap := &corev1.ConfigMap{ObjectMeta: objectMeta(namespace, name)}
+	if secret != "" {
+		configMap.Data = map[string]string{"secret": secret}
+	}
+	return configMap
+}
+
+func (n *named) secret(namespace, name string) *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: objectMeta(namespace, name)}
+}
+
+func objectMeta(namespace, name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(namespace + " " + name)}
+}
+
+// names changes what the ConfigMap names. The informer has the one before.
+func (n *named) names(configMap *corev1.ConfigMap, secret string) *corev1.ConfigMap {
+	configMap = n.configMap(configMap.Namespace, configMap.Name, secret)
+	n.configMaps.Modify(configMap.DeepCopy())
+	return configMap
+}
+
+// counted is an informer that counts what is read from its store.
+type counted struct {
+	cache.SharedIndexInformer
+	read atomic.Int64
+}
+
+func (c *counted) GetIndexer() cache.Indexer {
+	return countedIndexer{c.SharedIndexInformer.GetIndexer(), &c.read}
+}
+func (c *counted) GetStore() cache.Store { return c.GetIndexer() }
+
+type countedIndexer struct {
+	cache.Indexer
+	read *atomic.Int64
+}
+
+func (i countedIndexer) List() []any { return count(i.read, i.Indexer.List()) }
+
+func (i countedIndexer) ListKeys() []string { return count(i.read, i.Indexer.ListKeys()) }
+
+func (i countedIndexer) ListIndexFuncValues(name string) []string {
+	return count(i.read, i.Indexer.ListIndexFuncValues(name))
+}
+
+func (i countedIndexer) Index(name string, object any) ([]any, error) {
+	found, err := i.Indexer.Index(name, object)
+	return count(i.read, found), err
+}
+
+func (i countedIndexer) ByIndex(name, value string) ([]any, error) {
+	found, err := i.Indexer.ByIndex(name, value)
+	return count(i.read, found), err
+}
+
+func (i countedIndexer) IndexKeys(name, value string) ([]string, error) {
+	found, err := i.Indexer.IndexKeys(name, value)
+	return count(i.read, found), err
+}
+
+func count[E any](read *atomic.Int64, found []E) []E {
+	read.Add(int64(len(found)))
+	return found
+}
+
+// failingInformer asks fails for the error of each method that has one.
+type failingInformer struct {
+	cache.SharedIndexInformer
+	fails func() error
+}
+
+func (i *failingInformer) AddIndexers(indexers cache.Indexers) error {
+	if err := i.fails(); err != nil {
+		return err
+	}
+	return i.SharedIndexInformer.AddIndexers(indexers)
+}
+
+func (i *failingInformer) AddEventHandlerWithOptions(
+	handler cache.ResourceEventHandler, options cache.HandlerOptions,
+) (cache.ResourceEventHandlerRegistration, error) {
+	if err := i.fails(); err != nil {
+		return nil, err
+	}
+	return i.SharedIndexInformer.AddEventHandlerWithOptions(handler, options)
+}
+
+func (i *failingInformer) AddEventHandler(handler cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
+	return i.AddEventHandlerWithOptions(handler, cache.HandlerOptions{})
+}

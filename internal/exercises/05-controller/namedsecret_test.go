@@ -1,0 +1,22 @@
+package controller_test
+
+import (
+	"testing"
+
+	graders "example.com/client-go-workbook/internal/exercises/05-controller"
+	answers "example.com/client-go-workbook/internal/exercises/05-controller/answers/12-named-secret"
+	starter "example.com/client-go-workbook/internal/exercises/05-controller/answers/12-named-secret/starter"
+)
+
+func TestNamedSecret(t *testing.T) {
+	e := graders.NamedSecret
+	e.RejectsStarter(t, starter.Watch)
+	e.Accepts(t, answers.Watch, answers.WatchesWithoutTypes)
+	e.Rejects(t, "reads all", answers.ReadsAll, "only these are read")
+	e.Rejects(t, "reads its namespace", answers.ReadsItsNamespace, "only these are read")
+	e.Rejects(t, "forgets the namespace", answers.ForgetsTheNamespace, "also with bank/one")
+	e.Rejects(t, "needs the object", answers.NeedsTheObject, "which the informer has missed")
+	e.Rejects(t, "knows the first name", answers.KnowsTheFirstName, "names now")
+	e.Rejects(t, "looks for an owner", answers.LooksForAnOwner, "a first list of Secrets")
+	e.Rejects(t, "takes the Secret's name", answers.TakesTheSecretsName, "a first list of Secrets")
+}
