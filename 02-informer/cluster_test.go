@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"maps"
+	"net/http"
 	"regexp"
 	"strings"
 	"testing"
@@ -304,6 +307,49 @@ func TestTraceOnCluster(t *testing.T) {
 				t.Errorf("no %q, or not in its place", line)
 			}
 			rest = after
+		}
+	}
+}
+
+// TestShards runs a program for each of three shards: together they have all pods, and none twice, also if the server ignores shards.
+func TestShards(t *testing.T) {
+	t.Parallel()
+	config := testcluster.Config(t)
+	namespace := testcluster.Namespace(t, config)
+	pods := kubernetes.NewForConfigOrDie(config).CoreV1().Pods(namespace)
+	want := map[string]int{}
+	for i := range 12 {
+		pod := create(t, pods, newPod(fmt.Sprintf("web-%d", i)))
+		want["Pod "+namespace+"/"+pod.Name] = 1
+	}
+	ignores := testkit.Intercept(config, func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
+		query := request.URL.Query()
+		if query.Has("watch") && !query.Has("shardSelector") {
+			t.Errorf("a watch of everything: %s", request.URL)
+		}
+		query.Del("shardSelector")
+		request = request.Clone(request.Context())
+		request.URL.RawQuery = query.Encode()
+		return next.RoundTrip(request)
+	})
+	for name, config := range map[string]*rest.Config{"by the server": config, "by the program": ignores} {
+		got, foreign := map[string]int{}, 0
+		for _, shard := range []string{"1/3", "2/3", "3/3"} {
+			printed := start(t, config, namespace, func(o *options) {
+				if err := o.shard.Parse(shard); err != nil {
+					t.Fatal(err)
+				}
+			})
+			for _, line := range printed.Lines("ADD") {
+				got[strings.TrimSuffix(strings.TrimSpace(strings.TrimPrefix(line, "ADD")), " (first list)")]++
+			}
+			foreign += len(printed.Lines("SHARD"))
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("%s: the three programs have %v, want %v", name, got, want)
+		}
+		if isFiltered := foreign == 0; isFiltered != (name == "by the server") {
+			t.Errorf("%s: %d lines SHARD", name, foreign)
 		}
 	}
 }

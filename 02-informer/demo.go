@@ -53,7 +53,7 @@ func (d *demo) addHandlers(ctx context.Context, cancel context.CancelCauseFunc, 
 				return nil, err
 			}
 		}
-		handlers, err := addHandlers(target, out.Prefix(fmt.Sprintf("#%d ", number)))
+		handlers, err := addHandlers(target, s.shard, out.Prefix(fmt.Sprintf("#%d ", number)))
 		if err != nil {
 			return nil, err
 		}

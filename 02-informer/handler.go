@@ -14,15 +14,17 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"example.com/client-go-workbook/internal/program"
+	"example.com/client-go-workbook/internal/shard"
 )
 
 // addHandlers registers a handler with each of the factory's two informers.
-func addHandlers(factory informers.SharedInformerFactory, out *program.Printer) ([]registration, error) {
-	deployments, err := factory.Apps().V1().Deployments().TypedInformer().AddTypedEventHandler(handler[*appsv1.Deployment]{out})
+func addHandlers(factory informers.SharedInformerFactory, s shard.Shard, out *program.Printer) ([]registration, error) {
+	deployments, err := factory.Apps().V1().Deployments().TypedInformer().AddTypedEventHandler(
+		shard.Filter(s, out, handler[*appsv1.Deployment]{out}))
 	if err != nil {
 		return nil, err
 	}
-	pods, err := factory.Core().V1().Pods().TypedInformer().AddTypedEventHandler(handler[*corev1.Pod]{out})
+	pods, err := factory.Core().V1().Pods().TypedInformer().AddTypedEventHandler(shard.Filter(s, out, handler[*corev1.Pod]{out}))
 	if err != nil {
 		return nil, err
 	}

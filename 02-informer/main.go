@@ -27,6 +27,7 @@ func main() {
 	o := options{selection: selection{labels: labels.Everything()}, requests: p.Wire.Requests}
 	p.Flags.StringVarP(&o.namespace, "namespace", "n", "", "namespace to watch (default: all)")
 	p.Flags.FuncP("selector", "l", "label selector, such as app=nginx", program.LabelSelector(&o.labels))
+	p.Flags.Func("shard", "only a part of the objects, such as 2/4: the second of four", o.shard.Parse)
 	p.Flags.DurationVar(&o.resync, "resync", 0, "hand every object in the store to the handlers again after this time (0: never)")
 	p.Flags.StringVar(&o.name, "name", "nginx-deployment", "Deployment that the lister looks for, in --namespace or in default")
 	p.Flags.DurationVar(&o.listerPeriod, "lister-period", 10*time.Second, "how often the lister looks for it")
@@ -80,7 +81,7 @@ func run(ctx context.Context, clientset kubernetes.Interface, o options, out *pr
 	if err := handleWatchErrors(out, cancel, deployments.Informer(), pods.Informer()); err != nil {
 		return err
 	}
-	handlers, err := addHandlers(factory, out)
+	handlers, err := addHandlers(factory, o.shard, out)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
+
+	"example.com/client-go-workbook/internal/shard"
 )
 
 // newFactory returns a factory for the informers of the selected objects. It starts none. The factory creates an informer
@@ -18,7 +20,7 @@ func newFactory(clientset kubernetes.Interface, s selection) informers.SharedInf
 	return informers.NewSharedInformerFactoryWithOptions(clientset, s.resync,
 		informers.WithNamespace(s.namespace),
 		informers.WithTweakListOptions(func(options *metav1.ListOptions) {
-			options.LabelSelector = s.labels.String()
+			options.LabelSelector, options.ShardSelector = s.labels.String(), s.shard.String()
 		}),
 		informers.WithTransform(stripManagedFields),
 	)
@@ -28,5 +30,6 @@ func newFactory(clientset kubernetes.Interface, s selection) informers.SharedInf
 type selection struct {
 	namespace string
 	labels    labels.Selector
+	shard     shard.Shard   // a part of them
 	resync    time.Duration // hands all objects to the handlers again; 0 never does
 }

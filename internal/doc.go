@@ -12,6 +12,7 @@
 //	discover       what a name such as "deploy" stands for: chapter 1
 //	fielddiff      what a write has changed, and who has written: chapter 1
 //	informertrace  the way of an object through an informer: chapter 2, and the picture
+//	shard          a part of the objects, by the hash of their UIDs: chapter 2
 //	querylang      queries such as "node=a and image=b": chapter 3
 //
 // What chapters 2 and 4 use:
