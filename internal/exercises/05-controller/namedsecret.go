@@ -78,40 +78,40 @@ func gradeNamedSecret(t *grade.T, watch namedSecretAnswer) {
 	n.includes("a first list of Secrets", one, two, three, elsewhere)
 
 	// ConfigMaps, and what they name.
-	n.configMaps.Modify(one.DeepCopy())
+	n.changeConfigMap(one)
 	n.expect("a change of ConfigMap "+key(one), lookAtHandlers, one)
 	created := n.configMap("shop", "created", secret)
 	n.configMaps.Add(created.DeepCopy())
 	n.expect("the creation of ConfigMap "+key(created), lookAtHandlers, created)
 	configMaps.read.Store(0)
-	n.secrets.Modify(password.DeepCopy())
+	n.changeSecret(password)
 	n.expect("a change of Secret "+key(password), lookAtIndex, one, two, created)
 	if read := configMaps.read.Load(); read > 30 {
 		t.Reject("an event of a Secret that 3 of 206 ConfigMaps name: only these are read",
 			fmt.Sprintf("%d ConfigMaps or keys were read from the informer's store", read), lookAtIndex)
 	}
-	n.secrets.Modify(banks.DeepCopy())
+	n.changeSecret(banks)
 	n.expect("a change of Secret "+key(banks), "two namespaces can have a Secret of the same name", elsewhere)
-	n.secrets.Modify(unnamed.DeepCopy())
+	n.changeSecret(unnamed)
 	n.expect("a change of a Secret that no ConfigMap names", lookAtIndex)
-	n.secrets.Modify(sameName.DeepCopy())
+	n.changeSecret(sameName)
 	n.expect("a change of a Secret that no ConfigMap names", lookAtIndex)
 	one = n.names(one, other)
 	n.expect("a change of what ConfigMap "+key(one)+" names", lookAtHandlers, one)
-	n.secrets.Modify(others.DeepCopy())
+	n.changeSecret(others)
 	n.expect("a change of Secret "+key(others)+", which ConfigMap "+key(one)+" names now", "what does a ConfigMap name, since its update?",
 		one, three)
-	n.secrets.Modify(password.DeepCopy())
+	n.changeSecret(password)
 	n.expect("a change of Secret "+key(password)+", which ConfigMap "+key(one)+" does not name any more",
 		"what does a ConfigMap name, since its update?", two, created)
 	three = n.names(three, "")
 	n.expect("a change of what ConfigMap "+key(three)+" names", lookAtHandlers, three)
-	n.secrets.Modify(others.DeepCopy())
+	n.changeSecret(others)
 	n.expect("a change of Secret "+key(others)+", which ConfigMap "+key(three)+" does not name any more",
 		"what does a ConfigMap name, since its update?", one)
 	n.configMaps.Delete(created.DeepCopy())
 	n.expect("the deletion of ConfigMap "+key(created), lookAtHandlers, created)
-	n.secrets.Modify(password.DeepCopy())
+	n.changeSecret(password)
 	n.expect("a change of a Secret, when one of the ConfigMaps that name it is gone", lookAtIndex, two)
 
 	// Secrets that come and go.
@@ -132,7 +132,7 @@ func gradeNamedSecret(t *grade.T, watch namedSecretAnswer) {
 	n.configMaps.ResetWatch()
 	n.settle()
 	n.includes("the deletion of ConfigMap "+key(two)+", which the informer has missed", two)
-	n.secrets.Modify(password.DeepCopy())
+	n.changeSecret(password)
 	n.expect("a change of a Secret that no ConfigMap names any more", lookAtIndex)
 
 	stop()
@@ -176,6 +176,7 @@ func informersFail(t *grade.T, watch namedSecretAnswer) {
 type named struct {
 	*grade.T
 	configMaps, secrets *cachetesting.FakeControllerSource
+	changes             int
 
 	mu    sync.Mutex
 	added sets.Set[cache.ObjectName]
@@ -267,6 +268,21 @@ func (n *named) names(configMap *corev1.ConfigMap, secret string) *corev1.Config
 	configMap = n.configMap(configMap.Namespace, configMap.Name, secret)
 	n.configMaps.Modify(configMap.DeepCopy())
 	return configMap
+}
+
+// changeConfigMap changes what the ConfigMap has besides the name of a Secret.
+func (n *named) changeConfigMap(configMap *corev1.ConfigMap) {
+	configMap = configMap.DeepCopy()
+	n.changes++
+	configMap.Data["change"] = fmt.Sprint(n.changes)
+	n.configMaps.Modify(configMap)
+}
+
+func (n *named) changeSecret(secret *corev1.Secret) {
+	secret = secret.DeepCopy()
+	n.changes++
+	secret.Data = map[string][]byte{"change": []byte(fmt.Sprint(n.changes))}
+	n.secrets.Modify(secret)
 }
 
 // counted is an informer that counts what is read from its store.
