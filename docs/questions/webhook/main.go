@@ -68,33 +68,46 @@ func serve(ctx context.Context, client dynamic.Interface, address string, out *p
 		return errors.Join(err, listener.Close())
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /validate", answer(func(ctx context.Context, review *admissionv1.AdmissionReview) {
+	mux.HandleFunc("POST /validate", answer(func(ctx context.Context, review *admissionv1.AdmissionReview) bool {
+		if review.Request == nil {
+			return false
+		}
 		review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true}
 		if err := validate(ctx, client, review.Request); err != nil {
 			review.Response.Allowed, review.Response.Result = false, &metav1.Status{Message: err.Error()}
 		}
+		return true
 	}))
-	mux.HandleFunc("POST /convert", answer(func(_ context.Context, review *apiextensionsv1.ConversionReview) {
+	mux.HandleFunc("POST /convert", answer(func(_ context.Context, review *apiextensionsv1.ConversionReview) bool {
+		if review.Request == nil {
+			return false
+		}
 		review.Response = &apiextensionsv1.ConversionResponse{UID: review.Request.UID, Result: metav1.Status{Status: metav1.StatusSuccess}}
 		for _, object := range review.Request.Objects {
 			converted, err := convert(object.Raw, review.Request.DesiredAPIVersion)
 			if err != nil {
 				review.Response.ConvertedObjects = nil
 				review.Response.Result = metav1.Status{Status: metav1.StatusFailure, Message: err.Error()}
-				return
+				break
 			}
 			review.Response.ConvertedObjects = append(review.Response.ConvertedObjects, runtime.RawExtension{Object: converted})
 		}
+		return true
 	}))
 	// At first the API server may not know the certificate yet, and breaks off: a log would have a line for each time.
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, ErrorLog: log.New(io.Discard, "", 0)}
-	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
-	defer stop()
+	ended := make(chan error, 1)
+	context.AfterFunc(ctx, func() {
+		// Who has asked already gets an answer.
+		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+		defer cancel()
+		ended <- server.Shutdown(late)
+	})
 	out.Line("SERVING", "https://%s", listener.Addr())
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
-	return nil
+	return <-ended
 }
 
 // trust tells the API server which authority the certificate has.
@@ -118,15 +131,14 @@ func trust(ctx context.Context, client dynamic.Interface, authority []byte) erro
 	return nil
 }
 
-// answer decodes a review, and sends it back with f's answer in it.
-func answer[R any](f func(context.Context, *R)) http.HandlerFunc {
+// answer decodes a review, and sends it back with f's answer in it. f returns false if there is no question in it.
+func answer[R any](f func(context.Context, *R) bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, request *http.Request) {
 		review := new(R)
-		if err := json.NewDecoder(request.Body).Decode(review); err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
+		if err := json.NewDecoder(request.Body).Decode(review); err != nil || !f(request.Context(), review) {
+			http.Error(w, "this is no review", http.StatusBadRequest)
 			return
 		}
-		f(request.Context(), review)
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(review) // the API server has given up
 	}
