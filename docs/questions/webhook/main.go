@@ -1,5 +1,7 @@
 // Webhook answers the API server's questions about crates: may one be created (/validate), and what is one in another version
 // (/convert)? crates.yaml and webhook.yaml say that the API server asks them here.
+//
+// Whoever reaches the address can ask. In a cluster, a webhook wants the API server's certificate, too.
 package main
 
 import (
@@ -29,6 +31,7 @@ import (
 )
 
 const (
+	address = "127.0.0.1:9443"
 	name    = "crates.example.com"       // of the CRD and of the webhook's configuration
 	color   = "crates.example.com/color" // an annotation: v1 has no field for it
 	allowed = 10                         // size of all crates of a namespace
@@ -39,19 +42,18 @@ var crates = schema.GroupVersionResource{Group: "example.com", Version: "v1", Re
 func main() {
 	p := program.New("webhook")
 	p.Writes()
-	address := p.Flags.String("listen", "127.0.0.1:9443", "address to serve at")
 	p.Run(func(ctx context.Context, config *rest.Config) error {
 		client, err := dynamic.NewForConfig(config)
 		if err != nil {
 			return err
 		}
-		return serve(ctx, client, *address, p.Out)
+		return serve(ctx, client, p.Out)
 	})
 }
 
 // serve answers until ctx ends.
-func serve(ctx context.Context, client dynamic.Interface, address string, out *program.Printer) error {
-	// The certificate is its own authority, and lives as long as this process: nobody has to renew it.
+func serve(ctx context.Context, client dynamic.Interface, out *program.Printer) error {
+	// A certificate and its authority. Each process has new ones, which are good for a year.
 	authority, key, err := cert.GenerateSelfSignedCertKey("127.0.0.1", nil, nil)
 	if err != nil {
 		return err
@@ -68,31 +70,11 @@ func serve(ctx context.Context, client dynamic.Interface, address string, out *p
 		return errors.Join(err, listener.Close())
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /validate", answer(func(ctx context.Context, review *admissionv1.AdmissionReview) bool {
-		if review.Request == nil {
-			return false
-		}
-		review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true}
-		if err := validate(ctx, client, review.Request); err != nil {
-			review.Response.Allowed, review.Response.Result = false, &metav1.Status{Message: err.Error()}
-		}
-		return true
+	mux.HandleFunc("POST /validate", answer(func(ctx context.Context, review *admissionv1.AdmissionReview) error {
+		return validate(ctx, client, review)
 	}))
-	mux.HandleFunc("POST /convert", answer(func(_ context.Context, review *apiextensionsv1.ConversionReview) bool {
-		if review.Request == nil {
-			return false
-		}
-		review.Response = &apiextensionsv1.ConversionResponse{UID: review.Request.UID, Result: metav1.Status{Status: metav1.StatusSuccess}}
-		for _, object := range review.Request.Objects {
-			converted, err := convert(object.Raw, review.Request.DesiredAPIVersion)
-			if err != nil {
-				review.Response.ConvertedObjects = nil
-				review.Response.Result = metav1.Status{Status: metav1.StatusFailure, Message: err.Error()}
-				break
-			}
-			review.Response.ConvertedObjects = append(review.Response.ConvertedObjects, runtime.RawExtension{Object: converted})
-		}
-		return true
+	mux.HandleFunc("POST /convert", answer(func(_ context.Context, review *apiextensionsv1.ConversionReview) error {
+		return convertAll(review)
 	}))
 	// At first the API server may not know the certificate yet, and breaks off: a log would have a line for each time.
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, ErrorLog: log.New(io.Discard, "", 0)}
@@ -131,12 +113,16 @@ func trust(ctx context.Context, client dynamic.Interface, authority []byte) erro
 	return nil
 }
 
-// answer decodes a review, and sends it back with f's answer in it. f returns false if there is no question in it.
-func answer[R any](f func(context.Context, *R) bool) http.HandlerFunc {
+// answer decodes a review, and sends it back with an answer, which f puts into it.
+func answer[R any](f func(context.Context, *R) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, request *http.Request) {
 		review := new(R)
-		if err := json.NewDecoder(request.Body).Decode(review); err != nil || !f(request.Context(), review) {
-			http.Error(w, "this is no review", http.StatusBadRequest)
+		err := json.NewDecoder(request.Body).Decode(review)
+		if err == nil {
+			err = f(request.Context(), review)
+		}
+		if err != nil { // no answer: failurePolicy decides
+			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
@@ -144,10 +130,16 @@ func answer[R any](f func(context.Context, *R) bool) http.HandlerFunc {
 	}
 }
 
-// validate returns an error if the crates of the namespace would be too large together: no rule of a CRD sees other objects.
+var errNoRequest = errors.New("the review has no request")
+
+// validate denies a crate if those of the namespace would be too large together: no rule of a CRD sees other objects.
 //
 // Two that are created at the same moment do not see each other. A webhook is no lock.
-func validate(ctx context.Context, client dynamic.Interface, request *admissionv1.AdmissionRequest) error {
+func validate(ctx context.Context, client dynamic.Interface, review *admissionv1.AdmissionReview) error {
+	request := review.Request
+	if request == nil {
+		return errNoRequest
+	}
 	crate := &unstructured.Unstructured{}
 	if err := json.Unmarshal(request.Object.Raw, crate); err != nil {
 		return err
@@ -164,9 +156,31 @@ func validate(ctx context.Context, client dynamic.Interface, request *admissionv
 		}
 		sum += size
 	}
+	review.Request, review.Response = nil, &admissionv1.AdmissionResponse{UID: request.UID, Allowed: sum <= allowed}
 	if sum > allowed {
-		return fmt.Errorf("the crates of namespace %s would have size %d together: more than %d", request.Namespace, sum, allowed)
+		review.Response.Result = &metav1.Status{
+			Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden,
+			Message: fmt.Sprintf("the crates of namespace %s would have size %d together: more than %d", request.Namespace, sum, allowed),
+		}
 	}
+	return nil
+}
+
+// convertAll converts all crates of a review, or none.
+func convertAll(review *apiextensionsv1.ConversionReview) error {
+	request := review.Request
+	if request == nil {
+		return errNoRequest
+	}
+	response := &apiextensionsv1.ConversionResponse{UID: request.UID, Result: metav1.Status{Status: metav1.StatusSuccess}}
+	for _, object := range request.Objects {
+		converted, err := convert(object.Raw, request.DesiredAPIVersion)
+		if err != nil {
+			return err
+		}
+		response.ConvertedObjects = append(response.ConvertedObjects, runtime.RawExtension{Object: converted})
+	}
+	review.Request, review.Response = nil, response
 	return nil
 }
 
@@ -177,11 +191,11 @@ func convert(raw []byte, version string) (*unstructured.Unstructured, error) {
 	if err := json.Unmarshal(raw, crate); err != nil {
 		return nil, err
 	}
-	spec, found, err := unstructured.NestedMap(crate.Object, "spec")
+	spec, _, err := unstructured.NestedMap(crate.Object, "spec")
 	if err != nil {
 		return nil, err
 	}
-	if !found {
+	if spec == nil {
 		spec = map[string]any{}
 	}
 	annotations := crate.GetAnnotations()
@@ -209,7 +223,8 @@ func convert(raw []byte, version string) (*unstructured.Unstructured, error) {
 		return nil, fmt.Errorf("version %s is not known", version)
 	}
 	crate.SetAPIVersion(version)
-	if found || len(spec) > 0 {
+	delete(crate.Object, "spec")
+	if len(spec) > 0 {
 		crate.Object["spec"] = spec
 	}
 	return crate, nil
