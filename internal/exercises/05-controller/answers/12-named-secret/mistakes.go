@@ -1,6 +1,8 @@
 package exercise
 
 import (
+	"maps"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -36,11 +38,8 @@ func ReadsAll(configMaps configMapInformer, secrets secretInformer, add func(cac
 	})
 }
 
-// ReadsItsNamespace has an index, by namespace.
+// ReadsItsNamespace asks the index by namespace, which a factory's informers have.
 func ReadsItsNamespace(configMaps configMapInformer, secrets secretInformer, add func(cache.ObjectName)) error {
-	if err := configMaps.AddIndexers(cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}); err != nil {
-		return err
-	}
 	return watch(configMaps, secrets, add, func(object any) {
 		key := keyOf(object)
 		all, _ := configMaps.GetTypedIndexer().ByTypedIndex(cache.NamespaceIndex, key.Namespace)
@@ -62,6 +61,38 @@ func ForgetsTheNamespace(configMaps configMapInformer, secrets secretInformer, a
 	return watch(configMaps, secrets, add, func(object any) {
 		addUsers(configMaps, keyOf(object).Name, add)
 	})
+}
+
+// JoinsWithADash makes one text of a namespace and a name, and other ones make the same.
+func JoinsWithADash(configMaps configMapInformer, secrets secretInformer, add func(cache.ObjectName)) error {
+	if err := configMaps.AddTypedIndexers(cache.TypedIndexers[*corev1.ConfigMap]{secretIndex: func(c *corev1.ConfigMap) ([]string, error) {
+		return []string{c.Namespace + "-" + c.Data["secret"]}, nil
+	}}); err != nil {
+		return err
+	}
+	return watch(configMaps, secrets, add, func(object any) {
+		addUsers(configMaps, keyOf(object).Namespace+"-"+keyOf(object).Name, add)
+	})
+}
+
+// ComparesTheData drops changes of labels, and the beginning of a deletion.
+func ComparesTheData(configMaps configMapInformer, secrets secretInformer, add func(cache.ObjectName)) error {
+	if err := configMaps.AddTypedIndexers(cache.TypedIndexers[*corev1.ConfigMap]{secretIndex: secretOf}); err != nil {
+		return err
+	}
+	if _, err := configMaps.AddTypedEventHandler(cache.TypedResourceEventHandlerFuncs[*corev1.ConfigMap]{
+		AddFunc: func(configMap *corev1.ConfigMap) { add(keyOf(configMap)) },
+		UpdateFunc: func(before, after *corev1.ConfigMap) {
+			if !maps.Equal(before.Data, after.Data) {
+				add(keyOf(after))
+			}
+		},
+		DeleteFunc: func(deleted cache.DeletedObject[*corev1.ConfigMap]) { add(deleted.GetObjectName()) },
+	}); err != nil {
+		return err
+	}
+	_, err := secrets.AddEventHandler(handlerOf(func(object any) { addUsers(configMaps, keyOf(object).String(), add) }))
+	return err
 }
 
 func addUsers(configMaps configMapInformer, value string, add func(cache.ObjectName)) {
