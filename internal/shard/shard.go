@@ -3,6 +3,7 @@
 package shard
 
 import (
+	"errors"
 	"fmt"
 	"math/big"
 	"strconv"
@@ -19,7 +20,7 @@ import (
 // Shard is one of these parts. The zero value has all objects.
 type Shard struct {
 	selector sharding.Selector
-	noticed  *sync.Once
+	noticed  *sync.Once // that the server sends all objects
 }
 
 // Parse reads I/N, such as 2/4 for the second of four. A wrong value leaves the shard as it is.
@@ -28,7 +29,7 @@ func (s *Shard) Parse(value string) error {
 	number, err := strconv.ParseUint(first, 10, 32)
 	count, err2 := strconv.ParseUint(second, 10, 32)
 	if err != nil || err2 != nil || number < 1 || number > count {
-		return fmt.Errorf("it takes I/N, such as 2/4 for the second of four")
+		return errors.New("it takes I/N, such as 2/4 for the second of four")
 	}
 	s.noticed = new(sync.Once)
 	s.selector = sharding.NewSelector(sharding.ShardRangeRequirement{

@@ -215,7 +215,9 @@ func convert(raw []byte, version string) (*unstructured.Unstructured, error) {
 		}
 		if text, ok := annotations[color]; ok {
 			spec["color"] = text
-			delete(annotations, color)
+			if delete(annotations, color); len(annotations) == 0 {
+				annotations = nil // as if there had never been one
+			}
 			crate.SetAnnotations(annotations)
 		}
 		delete(spec, "size")
