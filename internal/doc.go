@@ -52,7 +52,7 @@
 //	exercises/06-crd-codegen  chapter 6
 //	exercises/follow          runs an answer that follows the pods of a scripted server: chapter 1
 //	exercises/podinformer     informers of pods: chapter 2
-//	exercises/podstore        a store of pods that counts what is read: chapter 3
+//	exercises/podstore        a store that counts what is read: chapters 3 and 5
 //	exercises/readfault       judges an answer whose read has failed: chapter 5
 //	exercises/storewatch      sees an object of the store that is changed for a moment: chapter 5
 //

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing/synctest"
 	"time"
 
@@ -22,6 +21,7 @@ import (
 
 	"example.com/client-go-workbook/internal/exercise/grade"
 	"example.com/client-go-workbook/internal/exercises/podinformer"
+	"example.com/client-go-workbook/internal/exercises/podstore"
 )
 
 type namedSecretAnswer = func(
@@ -66,7 +66,9 @@ func gradeNamedSecret(t *grade.T, watch namedSecretAnswer) {
 		n.secrets.Add(s.DeepCopy())
 	}
 
-	configMaps := counted{n.informer(n.configMaps, &corev1.ConfigMap{}), &n.read}
+	informer := n.informer(n.configMaps, &corev1.ConfigMap{})
+	n.store = &podstore.Store{Indexer: informer.GetIndexer()}
+	configMaps := counted{informer, n.store}
 	secrets := n.informer(n.secrets, &corev1.Secret{})
 	t.Doing("Watch returns")
 	if err := watch(
@@ -138,7 +140,7 @@ func gradeNamedSecret(t *grade.T, watch namedSecretAnswer) {
 		three = n.names(three, []string{other, ""}[i%2])
 	}
 	n.settle()
-	n.read.Store(0)
+	n.read = n.store.Read()
 	n.expect("200 changes of a Secret, and of the ConfigMaps that name it", lookAtHandlers, one, none, three)
 
 	// What the informers have missed. A new list may bring other objects again.
@@ -195,7 +197,8 @@ type named struct {
 	*grade.T
 	configMaps, secrets *cachetesting.FakeControllerSource
 	changes             int
-	read                atomic.Int64 // from the store of the ConfigMaps
+	store               *podstore.Store // of the ConfigMaps
+	read                int             // from it, so far
 
 	mu    sync.Mutex
 	added sets.Set[cache.ObjectName]
@@ -256,7 +259,9 @@ func (n *named) expectWith(event, look string, others []*corev1.ConfigMap, confi
 		n.Reject(fmt.Sprintf("after %s, add is called with the keys of %d ConfigMap(s)", event, len(configMaps)),
 			"also with "+list(more), look)
 	}
-	if read := n.read.Swap(0); read > 20 && len(configMaps) < 10 {
+	before := n.read
+	n.read = n.store.Read()
+	if read := n.read - before; read > 20 && len(configMaps) < 10 {
 		n.Reject(fmt.Sprintf("after %s, only those of more than 60 ConfigMaps are read that name the Secret", event),
 			fmt.Sprintf("%d ConfigMaps or keys were read from the informer's store", read), lookAtIndex)
 	}
@@ -336,59 +341,14 @@ func (h forgetful) OnDelete(object any) {
 	h.ResourceEventHandler.OnDelete(object)
 }
 
-// counted is an informer that counts what is read from its store.
+// counted is an informer whose store counts what an answer reads.
 type counted struct {
 	cache.SharedIndexInformer
-	read *atomic.Int64
+	store *podstore.Store
 }
 
-func (c counted) GetIndexer() cache.Indexer {
-	return countedIndexer{c.SharedIndexInformer.GetIndexer(), c.read}
-}
-func (c counted) GetStore() cache.Store { return c.GetIndexer() }
-
-type countedIndexer struct {
-	cache.Indexer
-	read *atomic.Int64
-}
-
-func (i countedIndexer) List() []any { return count(i.read, i.Indexer.List()) }
-
-func (i countedIndexer) ListKeys() []string { return count(i.read, i.Indexer.ListKeys()) }
-
-func (i countedIndexer) GetByKey(key string) (any, bool, error) {
-	i.read.Add(1)
-	return i.Indexer.GetByKey(key)
-}
-
-func (i countedIndexer) Get(object any) (any, bool, error) {
-	i.read.Add(1)
-	return i.Indexer.Get(object)
-}
-
-func (i countedIndexer) ListIndexFuncValues(name string) []string {
-	return count(i.read, i.Indexer.ListIndexFuncValues(name))
-}
-
-func (i countedIndexer) Index(name string, object any) ([]any, error) {
-	found, err := i.Indexer.Index(name, object)
-	return count(i.read, found), err
-}
-
-func (i countedIndexer) ByIndex(name, value string) ([]any, error) {
-	found, err := i.Indexer.ByIndex(name, value)
-	return count(i.read, found), err
-}
-
-func (i countedIndexer) IndexKeys(name, value string) ([]string, error) {
-	found, err := i.Indexer.IndexKeys(name, value)
-	return count(i.read, found), err
-}
-
-func count[E any](read *atomic.Int64, found []E) []E {
-	read.Add(int64(len(found)))
-	return found
-}
+func (c counted) GetIndexer() cache.Indexer { return c.store }
+func (c counted) GetStore() cache.Store     { return c.store }
 
 // failingInformer asks fails for the error of each method that has one.
 type failingInformer struct {

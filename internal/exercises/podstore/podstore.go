@@ -1,4 +1,4 @@
-// Package podstore has the store that this chapter's graders fill.
+// Package podstore has a store that counts what is read. Its typed methods are for pods.
 package podstore
 
 import (
