@@ -244,18 +244,26 @@ func proxyTo(t *testing.T, config *rest.Config) http.Handler {
 	}
 }
 
-// TestWhatTheSuiteCannotSeeIsTriedAgain has requests of the suite itself fail. The controller ends at once.
+// TestWhatTheSuiteCannotSeeIsTriedAgain has requests of the suite itself fail, or take long during an election. The controller ends.
 func TestWhatTheSuiteCannotSeeIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	config := testcluster.Config(t)
 	testcluster.InstallDatabaseManagers(t, config)
+	controller := filepath.Join(t.TempDir(), "controller")
+	if err := os.WriteFile(controller, []byte("#!/bin/sh\nsleep 3\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	const slow = 1100 * time.Millisecond
 	for name, test := range map[string]struct {
-		failures int32
+		only     string
+		failures int32         // of the first creation
+		delay    time.Duration // of a change
 		code     int
 		result   string
 	}{
-		"a request fails each time": {2, 3, "unseen"},
-		"a request fails once":      {1, 1, "BROKEN"},
+		"a request fails each time": {"end", 2, 0, 3, "unseen"},
+		"a request fails once":      {"end", 1, 0, 1, "BROKEN"},
+		"the server is slow":        {"leaders", 0, slow, 3, "unseen"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -267,16 +275,19 @@ func TestWhatTheSuiteCannotSeeIsTriedAgain(t *testing.T) {
 					http.Error(w, "etcd is slow", http.StatusInternalServerError)
 					return
 				}
+				if bytes.Contains(body, []byte(`"spec"`)) && request.Method == http.MethodPatch {
+					time.Sleep(test.delay)
+				}
 				request.Body = io.NopCloser(bytes.NewReader(body))
 				proxy.ServeHTTP(w, request)
 			}))
 			t.Cleanup(server.Close)
 			var stdout, stderr bytes.Buffer
 			code := run(t.Context(), []string{
-				"--kubeconfig", testkit.Kubeconfig(t, server.URL), "--controller=false", "--only=end",
+				"--kubeconfig", testkit.Kubeconfig(t, server.URL), "--controller", controller, "--only", test.only,
 				"--rbac", filepath.Join(testcluster.Root(t), "06-crd-codegen/deploy/rbac.yaml"),
 			}, &stdout, &stderr)
-			if code != test.code || !regexp.MustCompile(`(?m)^end +`+test.result).MatchString(stdout.String()) {
+			if code != test.code || !regexp.MustCompile(`(?m)^`+test.only+` +`+test.result).MatchString(stdout.String()) {
 				t.Errorf("exit code %d, want %d and %s:\n%s%s", code, test.code, test.result, &stderr, &stdout)
 			}
 		})

@@ -87,7 +87,9 @@ func leaders(ctx context.Context, w *World) error {
 	group.Go(func() {
 		for i := 0; changing.Err() == nil; i++ {
 			patch := fmt.Sprintf(`{"spec": {"version": "8.4.%d"}}`, i)
+			sent := time.Now()
 			_ = w.patch(changing, names[i%count], patch) // the next one comes soon
+			w.slowest.Store(max(w.slowest.Load(), int64(time.Since(sent))))
 			_ = pause(changing, 50*time.Millisecond)
 		}
 	})
@@ -126,7 +128,9 @@ func leaders(ctx context.Context, w *World) error {
 		return err
 	}
 	w.say("the next leader is paused")
-	second.signal(syscall.SIGSTOP)
+	if err := w.pauseBetweenWrites(ctx, second); err != nil {
+		return err
+	}
 	if err := w.untilWrites(ctx, third, "paused the next leader by SIGSTOP"); err != nil {
 		return err
 	}
@@ -163,6 +167,21 @@ func leaders(ctx context.Context, w *World) error {
 		return err
 	}
 	return w.changeLease(ctx)
+}
+
+// pauseBetweenWrites pauses a process when each of its workers waits for the answer to a write. Elsewhere, the pause could come
+// between a worker's look at the Lease and its write, which no controller can prevent.
+func (w *World) pauseBetweenWrites(ctx context.Context, p *Process) error {
+	p.proxy.writes.Lock()
+	defer p.proxy.writes.Unlock()
+	for count := -1; count != len(w.writesOf(p.who)); {
+		count = len(w.writesOf(p.who))
+		if err := pause(ctx, time.Second); err != nil {
+			return err
+		}
+	}
+	p.signal(syscall.SIGSTOP)
+	return nil
 }
 
 // untilBegins waits until a process writes, or has asked for the Lease twice. From its start, that can take seconds.

@@ -14,6 +14,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -40,6 +41,7 @@ type Proxy struct {
 
 	connections netfault.Cutter // of the controller
 	noBookmarks atomic.Bool     // the server does not get to know that the controller wants bookmarks
+	writes      sync.RWMutex    // read-locked by each write: who locks it holds them back
 }
 
 // start starts the proxy in front of the server of config, behind gates. Its address is in p.server.
@@ -114,6 +116,10 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r.URL.RawQuery = query.Encode()
 	}
 	fault := p.tap.begin(request)
+	if request.isWrite() {
+		p.writes.RLock()
+		defer p.writes.RUnlock()
+	}
 	answer := &answer{ResponseWriter: w}
 	defer func() { p.tap.end(request, answer.code) }()
 	if fault == nil {

@@ -279,13 +279,17 @@ func (w *World) awaitFor(
 			return err
 		}
 		if newest := len(w.processes) - 1; newest >= 0 && w.processes[newest].hasEnded() {
-			switch p := w.processes[newest]; {
+			switch p, slowest := w.processes[newest], time.Duration(w.slowest.Load()); {
 			case w.restarts:
 				if _, err := w.startController(); err != nil {
 					return err
 				}
 			case !p.isAsked.Load():
 				ended := fmt.Sprintf("it has ended with exit code %d", p.cmd.ProcessState.ExitCode())
+				if slowest > time.Second {
+					const text = "waited for %s: %s. A request of the suite took %.1fs: so slow a server can let a leader lose its Lease"
+					return fmt.Errorf(text, what, ended, slowest.Seconds())
+				}
 				return failed("waited for "+what, "a controller that runs", ended)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -48,6 +49,7 @@ type World struct {
 	processes []*Process
 	restarts  bool                      // a controller that has ended is started again, as Kubernetes does it
 	gates     map[string]*netfault.Gate // by resource: where the watches of controllers pass that are started from now on
+	slowest   atomic.Int64              // during an election: the longest request of the suite, in nanoseconds
 }
 
 // newWorld makes a world. Its close has to be called in any case.
