@@ -131,6 +131,10 @@ func ambiguity(ctx context.Context, w *World) error {
 	if err != nil {
 		return err
 	}
+	w.say("each write is answered 500 while one is deleted, and another one of its name is created")
+	if err := w.succeed(ctx, "successor", want); err != nil {
+		return about("successor", err)
+	}
 	cases := []*Fault{}
 	for nth := 1; nth <= want.writes; nth++ {
 		const closed = 0
@@ -164,4 +168,52 @@ func ambiguity(ctx context.Context, w *World) error {
 		}
 		return nil
 	})
+}
+
+// succeed lets all writes about a DatabaseManager fail from its deletion on, until another one of its name is created. What a controller
+// tries again must not reach the children of that one.
+func (w *World) succeed(ctx context.Context, name string, want ends) error {
+	if _, err := w.create(ctx, name); err != nil {
+		return err
+	}
+	if _, _, err := w.untilReady(ctx, name, want.created); err != nil {
+		return err
+	}
+	f := &Fault{Name: name, Code: http.StatusInternalServerError}
+	mend := w.tap.add(f)
+	defer mend()
+	if err := w.delete(ctx, name); err != nil {
+		return err
+	}
+	did := "let each write about " + name + " be answered 500; deleted it"
+	if err := w.untilGone(ctx, name); err != nil {
+		return during(did, err)
+	}
+	if err := w.untilCollected(ctx); err != nil {
+		return err
+	}
+	if err := pause(ctx, time.Second); err != nil { // its time to write
+		return err
+	}
+	hasTried, since := w.tap.hit(f) != nil, time.Now()
+	if err := w.createAgain(ctx, name); err != nil {
+		return err
+	}
+	mend()
+	did += ", created another one of its name, and let its writes through"
+	if _, _, err := w.untilReady(ctx, name, want.created); err != nil {
+		return during(did, err)
+	}
+	if hasTried {
+		if err := pause(ctx, 5*time.Second); err != nil { // its time to try again
+			return err
+		}
+	}
+	deletes := []Request{}
+	for _, r := range w.tap.writes(name, since) {
+		if r.Verb == "delete" && r.Code/100 == 2 {
+			deletes = append(deletes, r)
+		}
+	}
+	return failed(did+"; looked for deletions of its children, which nobody wants", "", list(deletes))
 }
