@@ -199,4 +199,12 @@ if [ -d "$("$scripts/cluster.sh" programs 2>/dev/null)" ]; then
 fi
 disk "${XDG_CACHE_HOME:-${HOME-}/.cache}" $build_gb "building the local cluster's programs" XDG_CACHE_HOME
 disk "$state" 1 "the cluster's objects and logs" CLUSTER_DIR
+
+if metrics=$(KUBERC=off "$scripts/kubectl" --request-timeout=5s get --raw /metrics 2>/dev/null); then
+	if grep -q '^kubernetes_feature_enabled{name="ShardedListAndWatch",.* 1$' <<<"$metrics"; then
+		ok "cluster: its API server has ShardedListAndWatch on"
+	else
+		note "cluster: its API server has ShardedListAndWatch off. With --shard, chapter 2 gets all objects, and leaves out the others itself."
+	fi
+fi
 exit $status

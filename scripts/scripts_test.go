@@ -2,6 +2,8 @@ package scripts_test
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -378,7 +380,7 @@ func TestKindIsChosenWhereItCanRun(t *testing.T) {
 func TestDoctorSaysOneLineEach(t *testing.T) {
 	t.Parallel()
 	subjects := []string{"Go", "go run", "go test", "git", "make", "programs", "system", "C compiler", "containers", "inotify",
-		"open files", "disk", "disk"}
+		"open files", "disk", "disk", "cluster"}
 	check := func(t *testing.T, got result, wrong ...string) {
 		t.Helper()
 		lines := strings.Split(strings.TrimSuffix(got.stdout, "\n"), "\n")
@@ -402,15 +404,38 @@ func TestDoctorSaysOneLineEach(t *testing.T) {
 			t.Errorf("exit code %d, want %d", got.code, code)
 		}
 	}
+	// kubectl answers for a cluster with the feature gate, or without.
+	kubectl := func(t *testing.T, isOn int) string {
+		state := t.TempDir()
+		metric := fmt.Sprintf(`kubernetes_feature_enabled{name="ShardedListAndWatch",stage="ALPHA"} %d`, isOn)
+		err := errors.Join(
+			os.WriteFile(filepath.Join(state, "type"), []byte("local test "+state+"\n"), 0o644),
+			os.Mkdir(filepath.Join(state, "bin"), 0o755),
+			os.WriteFile(filepath.Join(state, "bin/kubectl"), []byte("#!/bin/sh\necho '"+metric+"'\n"), 0o755),
+		)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return "CLUSTER_DIR=" + state
+	}
 	t.Run("all well", func(t *testing.T) {
-		check(t, run(t, nil, "./doctor.sh"))
-	})
-	t.Run("full disk, strange machine, Docker on another one", func(t *testing.T) {
-		path := fakes(t, map[string]string{"df": fullDisk, "uname": "echo Plan9", "docker": "[ $1 != context ] || echo ssh://far"})
-		got := run(t, append(goCaches(t), path, "XDG_CACHE_HOME="+t.TempDir()), "./doctor.sh")
-		check(t, got, "disk", "system")
-		if want := "\nnote  containers: docker's daemon is on another machine, ssh://far. "; !strings.Contains(got.stdout, want) {
+		got := run(t, []string{kubectl(t, 1)}, "./doctor.sh")
+		check(t, got)
+		if want := "\nok    cluster: its API server has ShardedListAndWatch on\n"; !strings.Contains(got.stdout, want) {
 			t.Errorf("%q is not in:\n%s", want, got.stdout)
+		}
+	})
+	t.Run("full disk, strange machine, Docker on another one, no gate", func(t *testing.T) {
+		path := fakes(t, map[string]string{"df": fullDisk, "uname": "echo Plan9", "docker": "[ $1 != context ] || echo ssh://far"})
+		got := run(t, append(goCaches(t), path, "XDG_CACHE_HOME="+t.TempDir(), kubectl(t, 0)), "./doctor.sh")
+		check(t, got, "disk", "system")
+		for _, want := range []string{
+			"\nnote  containers: docker's daemon is on another machine, ssh://far. ",
+			"\nnote  cluster: its API server has ShardedListAndWatch off. ",
+		} {
+			if !strings.Contains(got.stdout, want) {
+				t.Errorf("%q is not in:\n%s", want, got.stdout)
+			}
 		}
 	})
 }
