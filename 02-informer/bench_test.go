@@ -3,63 +3,144 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
+	"net"
 	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/informers"
+	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/metadata/metadatainformer"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
+	"example.com/client-go-workbook/internal/shard"
 	"example.com/client-go-workbook/internal/test/testcluster"
 	"example.com/client-go-workbook/internal/test/testkit"
 )
 
-// BenchmarkInformer10000Pods starts an informer on 10,000 pods. It reports the time until it has synced, and how
-// much more memory is in use afterwards, with the garbage collected.
+// BenchmarkInformer10000Pods starts an informer on 10,000 pods. It reports the time until it has synced; how much more memory is in use
+// afterwards, with the garbage collected; what the program has received until then, and its CPU time; and the API server's.
 func BenchmarkInformer10000Pods(b *testing.B) {
-	config := testcluster.Config(b)
+	config := rest.CopyConfig(testcluster.Config(b))
 	namespace := testcluster.Namespace(b, config)
 	createPods(b, config, namespace, 10_000)
+	var received atomic.Int64
+	config.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, network, address)
+		return countedConn{conn, &received}, err
+	}
 	clientset := kubernetes.NewForConfigOrDie(config)
+	pods := func(transform cache.TransformFunc, part string) cache.SharedIndexInformer {
+		var s shard.Shard
+		if err := s.Parse(part); err != nil {
+			b.Fatal(err)
+		}
+		informer := coreinformers.NewFilteredPodInformer(clientset, namespace, 0, nil, func(options *metav1.ListOptions) {
+			options.ShardSelector = s.String()
+		})
+		if err := informer.SetTransform(transform); err != nil {
+			b.Fatal(err)
+		}
+		return informer
+	}
 	for _, variant := range []struct {
-		name      string
-		transform cache.TransformFunc
+		name     string
+		share    float64 // of the pods
+		informer func() cache.SharedIndexInformer
 	}{
-		{"as they come", nil},
-		{"without managedFields", stripManagedFields},
+		{"as they come", 1, func() cache.SharedIndexInformer { return pods(nil, "1/1") }},
+		{"without managedFields", 1, func() cache.SharedIndexInformer { return pods(stripManagedFields, "1/1") }},
+		{"metadata", 1, func() cache.SharedIndexInformer {
+			client := metadata.NewForConfigOrDie(config)
+			resource := corev1.SchemeGroupVersion.WithResource("pods")
+			return metadatainformer.NewFilteredMetadataInformer(client, resource, namespace, 0, nil, nil).Informer()
+		}},
+		{"a quarter", 0.25, func() cache.SharedIndexInformer { return pods(nil, "1/4") }},
 	} {
 		b.Run(variant.name, func(b *testing.B) {
 			fastest := time.Hour // what takes longer has waited for others on this machine
-			var memory uint64
+			var memory, bytes, cpu float64
+			server := serverCPU(b, clientset)
 			for b.Loop() {
-				before := heapInUse()
+				memoryBefore, bytesBefore, cpuBefore := heapInUse(), received.Load(), ownCPU(b)
 				ctx, cancel := context.WithCancel(b.Context())
-				factory := informers.NewSharedInformerFactoryWithOptions(clientset, 0,
-					informers.WithNamespace(namespace), informers.WithTransform(variant.transform))
-				informer := factory.Core().V1().Pods().Informer()
+				var group sync.WaitGroup
+				informer := variant.informer()
 				start := time.Now()
-				factory.StartWithContext(ctx)
-				if err := factory.WaitForCacheSyncWithContext(ctx).AsError(); err != nil {
-					b.Fatal(err)
+				group.Go(func() { informer.RunWithContext(ctx) })
+				if !cache.WaitFor(ctx, "", informer.HasSyncedChecker()) {
+					b.Fatal("it has not synced")
 				}
 				fastest = min(fastest, time.Since(start))
-				memory += heapInUse() - before
-				if pods := len(informer.GetStore().ListKeys()); pods != 10_000 {
-					b.Errorf("%d pods in the store", pods)
+				bytes += float64(received.Load() - bytesBefore)
+				cpu += (ownCPU(b) - cpuBefore).Seconds()
+				memory += float64(heapInUse() - memoryBefore)
+				if share := float64(len(informer.GetStore().ListKeys())) / 10_000; math.Abs(share-variant.share) > 0.05 {
+					b.Errorf("it has %.2f of the pods, want %.2f", share, variant.share)
 				}
 				cancel()
-				factory.Shutdown()
+				group.Wait()
 			}
+			each := func(value float64) float64 { return value / float64(b.N) }
 			b.ReportMetric(float64(fastest.Milliseconds()), "fastest-ms/sync")
-			b.ReportMetric(float64(memory)/float64(b.N)/1e6, "heap-MB")
+			b.ReportMetric(each(memory)/1e6, "heap-MB")
+			b.ReportMetric(each(bytes)/1e6, "received-MB")
+			b.ReportMetric(each(cpu)*1e3, "cpu-ms")
+			b.ReportMetric(each(serverCPU(b, clientset)-server)*1e3, "server-cpu-ms")
 			b.ReportMetric(0, "ns/op") // would count the garbage collection, too
 		})
 	}
+}
+
+// countedConn counts what it reads.
+type countedConn struct {
+	net.Conn
+	received *atomic.Int64
+}
+
+func (c countedConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.received.Add(int64(n))
+	return n, err
+}
+
+// ownCPU returns the CPU time of this process.
+func ownCPU(b *testing.B) time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+// serverCPU returns the API server's CPU time, in seconds, by its own metrics.
+func serverCPU(b *testing.B, clientset kubernetes.Interface) float64 {
+	metrics, err := clientset.Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	for line := range strings.Lines(string(metrics)) {
+		if value, ok := strings.CutPrefix(line, "process_cpu_seconds_total "); ok {
+			seconds, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+			if err != nil {
+				b.Fatal(err)
+			}
+			return seconds
+		}
+	}
+	b.Fatal("the API server does not say how much CPU time it has taken")
+	return 0
 }
 
 func heapInUse() uint64 {
