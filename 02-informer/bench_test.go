@@ -34,7 +34,7 @@ import (
 func BenchmarkInformer10000Pods(b *testing.B) {
 	config := rest.CopyConfig(testcluster.Config(b))
 	namespace := testcluster.Namespace(b, config)
-	createPods(b, config, namespace, 10_000)
+	createPods(b, config, namespace, 0, 10_000)
 	var received atomic.Int64
 	config.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := new(net.Dialer).DialContext(ctx, network, address)
@@ -103,6 +103,76 @@ func BenchmarkInformer10000Pods(b *testing.B) {
 	}
 }
 
+// BenchmarkGrowth starts an informer on 1,000, 10,000 and 50,000 pods, which resyncs each second. It reports the time until it has synced,
+// how much more memory is in use then, and how long a resync takes, until a handler has seen all pods. The exponents say how these grow
+// with the number of pods, from one number to the next: 1 is in proportion.
+func BenchmarkGrowth(b *testing.B) {
+	config := testcluster.Config(b)
+	namespace := testcluster.Namespace(b, config)
+	clientset := kubernetes.NewForConfigOrDie(config)
+	var before growth
+	for _, count := range []int{1_000, 10_000, 50_000} {
+		createPods(b, config, namespace, before.pods, count)
+		b.Run(fmt.Sprint(count), func(b *testing.B) {
+			now := growth{pods: count, sync: time.Hour, resync: time.Hour}
+			for b.Loop() {
+				heap := heapInUse()
+				informer := coreinformers.NewFilteredPodInformer(clientset, namespace, time.Second, nil, nil)
+				resynced := resyncOf(b, informer, count)
+				ctx, cancel := context.WithCancel(b.Context())
+				var group sync.WaitGroup
+				start := time.Now()
+				group.Go(func() { informer.RunWithContext(ctx) })
+				if !cache.WaitFor(ctx, "", informer.HasSyncedChecker()) {
+					b.Fatal("it has not synced")
+				}
+				now.sync = min(now.sync, time.Since(start)) // what takes longer has waited for others on this machine
+				now.memory += float64(heapInUse() - heap)
+				now.resync = min(now.resync, <-resynced)
+				cancel()
+				group.Wait()
+			}
+			now.memory /= float64(b.N)
+			b.ReportMetric(now.sync.Seconds()*1e3, "fastest-ms/sync")
+			b.ReportMetric(now.memory/1e6, "heap-MB")
+			b.ReportMetric(now.resync.Seconds()*1e3, "fastest-ms/resync")
+			b.ReportMetric(0, "ns/op")
+			if before.pods > 0 {
+				more := math.Log(float64(now.pods) / float64(before.pods))
+				b.ReportMetric(math.Log(now.sync.Seconds()/before.sync.Seconds())/more, "sync-exponent")
+				b.ReportMetric(math.Log(now.memory/before.memory)/more, "heap-exponent")
+				b.ReportMetric(math.Log(now.resync.Seconds()/before.resync.Seconds())/more, "resync-exponent")
+			}
+			before = now
+		})
+	}
+}
+
+// growth is what so many pods cost.
+type growth struct {
+	pods         int
+	sync, resync time.Duration
+	memory       float64 // in bytes
+}
+
+// resyncOf returns how long the first resync takes, from its first pod to its last.
+func resyncOf(b *testing.B, informer cache.SharedIndexInformer, pods int) <-chan time.Duration {
+	took := make(chan time.Duration, 1)
+	seen, start := 0, time.Time{}
+	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{UpdateFunc: func(_, _ any) {
+		switch seen++; seen {
+		case 1:
+			start = time.Now()
+		case pods:
+			took <- time.Since(start)
+		}
+	}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return took
+}
+
 // countedConn counts what it reads.
 type countedConn struct {
 	net.Conn
@@ -153,7 +223,7 @@ func heapInUse() uint64 {
 
 // createPods creates pods with the fields that a Deployment and a node would set. Neither exists: a scheduling
 // gate keeps the scheduler away, so that nothing changes while the benchmark runs.
-func createPods(b *testing.B, config *rest.Config, namespace string, count int) {
+func createPods(b *testing.B, config *rest.Config, namespace string, from, to int) {
 	pods := kubernetes.NewForConfigOrDie(config).CoreV1().Pods(namespace)
 	probe := &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/healthz"}}}
 	probe.HTTPGet.Port.IntVal = 80
@@ -183,10 +253,10 @@ func createPods(b *testing.B, config *rest.Config, namespace string, count int) 
 		})
 	}
 
-	testkit.Repeat(b, "creating pods", count, func(ctx context.Context, number int) error {
+	testkit.Repeat(b, "creating pods", to-from, func(ctx context.Context, number int) error {
 		pod := &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{
-				Name:   fmt.Sprintf("nginx-%05d", number),
+				Name:   fmt.Sprintf("nginx-%05d", from+number),
 				Labels: map[string]string{"app": "nginx", "pod-template-hash": "5c689d88bb"},
 			},
 			Spec: spec,

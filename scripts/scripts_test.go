@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 // command prepares one in the scripts' environment: this process's, without what chooses a cluster or is for kubectl, and with the
@@ -117,6 +119,46 @@ func TestAChapterThatIsNotThereIsOneLineAndExitCode2(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(root, ".cluster")); err == nil {
 		t.Error("it has made a .cluster folder")
+	}
+}
+
+// TestAChapterIsCompiledIfSomethingHasChanged has a go in PATH that counts its builds, and compiles nothing.
+func TestAChapterIsCompiledIfSomethingHasChanged(t *testing.T) {
+	t.Parallel()
+	root, folder := workbook(t), t.TempDir()
+	builds, broken := filepath.Join(folder, "builds"), filepath.Join(folder, "broken")
+	write(t, builds, "")
+	write(t, filepath.Join(root, "scripts", "cluster.sh"), "#!/bin/sh\nmkdir -p \"${0%/*}/../.cluster/bin\"\n")
+	env := []string{fakes(t, map[string]string{
+		"go": fmt.Sprintf(`[ "$1" = build ] || exit 0; printf x >>%s; [ ! -e %s ] || exit 1; printf '#!/bin/sh\n' >"$5"; chmod +x "$5"`, builds, broken),
+	})}
+	main := filepath.Join(root, "01-listwatch", "main.go")
+	old := main + ".old"
+	write(t, old, "package main // older\n")
+	for _, step := range []struct {
+		name   string
+		do     func()
+		builds int
+		code   int
+	}{
+		{"the first time", func() {}, 1, 0},
+		{"once more", func() {}, 1, 0},
+		{"a file has other content", func() { write(t, main, "package main // another\n") }, 2, 0},
+		{"a file has another name", func() {
+			if err := os.Rename(old, main); err != nil {
+				t.Fatal(err)
+			}
+		}, 3, 0},
+		{"a file that a program embeds", func() { write(t, filepath.Join(root, "01-listwatch", "README.md"), "Other.\n") }, 4, 0},
+		{"it does not compile", func() { write(t, broken, ""); write(t, main, "package\n") }, 5, 1},
+		{"it still does not", func() {}, 6, 1},
+		{"it is as it was before", func() { write(t, main, "package main // older\n") }, 6, 0},
+	} {
+		step.do()
+		got := run(t, env, filepath.Join(root, "scripts", "chapter.sh"), "1")
+		if count := len(testkit.Must(os.ReadFile(builds))(t)); got.code != step.code || count != step.builds {
+			t.Errorf("%s: %d builds, want %d, and exit code %d: %+v", step.name, count, step.builds, step.code, got)
+		}
 	}
 }
 
