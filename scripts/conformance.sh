@@ -1,31 +1,41 @@
 #!/usr/bin/env bash
 # usage: conformance.sh [ARGUMENT...]
 # Finds out whether a controller of DatabaseManagers keeps its promises: chapter 6's, or the one that CONTROLLER starts, which can be
-# "twin", chapter 6's with controller-runtime, or "twin --as-it-comes".
+# "twin", chapter 6's with controller-runtime, or "twin --as-it-comes", or "mine", the one of the capstone.
 # RBAC=file has the permissions that it needs, if they are not chapter 6's.
 # ONLY=name tries one promise; SEED=number decides what is left to chance; LONG=1 has 1,000 objects, takes
 # 1,000 steps, and watches it at rest for a minute. The arguments are the suite's: --help lists them.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
-export KUBERC=off # the reader's ~/.kube/kuberc is for his own calls
+export KUBERC=off              # the reader's ~/.kube/kuberc is for his own calls
+export PATH="$state/bin:$PATH" # a controller in shell calls kubectl
+umask 077                      # as for all that is in the cluster's folder
+pin_go
+controller=${CONTROLLER-} package='' arguments=''
+leader=(--leader-flags=--leader-elect) rbac=06-crd-codegen/deploy/rbac.yaml mine=06-crd-codegen/capstone/mine
+case $controller in
+'' | chapter6) package=06-crd-codegen ;;
+twin*) package=06-crd-codegen/controller-runtime arguments=${controller#twin} rbac=06-crd-codegen/controller-runtime/role.yaml ;;
+mine)
+	[ -e "$root/$mine" ] || misuse "You have no controller yet: make capstone START=client-go begins one, or controller-runtime, python, shell."
+	controller=$root/$mine/run rbac=$mine/role.yaml
+	if ls "$root/$mine"/*.go >/dev/null 2>&1; then
+		package=$mine
+	elif [ ! -x "$controller" ]; then
+		misuse "$mine has neither Go files nor a program with the name run, which you may execute: chmod +x $mine/run"
+	fi
+	;;
+esac
 "$scripts/cluster-up.sh"
 "$scripts/kubectl" apply --server-side --force-conflicts -f "$root/06-crd-codegen/crd/coolops.cn_databasemanagers.yaml" >/dev/null
 "$scripts/kubectl" wait --for=condition=Established crd/databasemanagers.coolops.cn >/dev/null
-umask 077 # as for all that is in the cluster's folder
-pin_go
-controller=${CONTROLLER-} package=''
-leader=(--leader-flags=--leader-elect) rbac=06-crd-codegen/deploy/rbac.yaml
-case $controller in
-'') package=06-crd-codegen ;;
-twin*) package=06-crd-codegen/controller-runtime rbac=06-crd-codegen/controller-runtime/role.yaml ;;
-esac
 if [ -n "$package" ]; then
 	file=$state/bin/${package##*/}
-	controller=$file${controller#twin}
+	controller=$file$arguments
+	go build -C "$root" -o "$file" "./$package" || exit 2
 	# A short lease, so that the suite waits less; beside the other objects, so that it needs no permission elsewhere.
-	leader=('--leader-flags=--leader-elect --lease-duration=5s --lease-namespace={namespace}')
-	go build -C "$root" -o "$file" "./$package"
+	[ "$package" = "$mine" ] || leader=('--leader-flags=--leader-elect --lease-duration=5s --lease-namespace={namespace}')
 fi
 go build -C "$root" -o "$state/bin/conformance" ./internal/conformance
 arguments=''

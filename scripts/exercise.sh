@@ -6,6 +6,7 @@
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
+case ${2-} in capstone*) exec "$scripts/capstone.sh" "$@" ;; esac
 cd "$root"
 pin_go
 export CLUSTER_DIR=$state

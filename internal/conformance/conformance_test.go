@@ -376,7 +376,7 @@ func TestWhatIsNotClaimedIsSkipped(t *testing.T) {
 	if err != nil || o.claimed("leaders") || !o.claimed("life") {
 		t.Errorf("%v: life and quiet are claimed: %v", err, o.claims)
 	}
-	results := tryAll(t.Context(), options{claims: []string{"-leaders"}, only: "leaders"}, nil, &bytes.Buffer{})
+	results := tryAll(t.Context(), options{claims: []string{"-leaders"}, only: "leaders"}, nil, &bytes.Buffer{}, promises)
 	var table bytes.Buffer
 	if printTable(&table, results); !strings.Contains(table.String(), "skipped") {
 		t.Errorf("the table:\n%s", &table)

@@ -41,6 +41,10 @@ type options struct {
 	rest        time.Duration
 	timeout     time.Duration
 	report      string
+	capstone    bool
+	stage       int
+	reached     string // a file
+	svg         string // a file
 	again       string // the command that has started the suite, for the reports
 }
 
@@ -68,7 +72,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return 2
 	}
 	config.QPS = -1 // the server's priority and fairness decides who waits
-	results, err := tryAlone(ctx, o, config, stderr)
+	results, err := tryAlone(ctx, o, config, func(ctx context.Context) []Result {
+		if o.capstone {
+			return climb(ctx, o, config, stdout, stderr)
+		}
+		return tryAll(ctx, o, config, stderr, promises)
+	})
 	code := 0
 	if err != nil {
 		fmt.Fprintln(stderr, "conformance:", err)
@@ -88,10 +97,21 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if code == 0 && slices.ContainsFunc(results, Result.isUnseen) {
 		code = 3
 	}
-	printTable(stdout, results)
+	if o.capstone {
+		printFigures(stdout, results)
+	} else {
+		printTable(stdout, results)
+	}
 	if broken := slices.DeleteFunc(slices.Clone(results), func(r Result) bool { return !r.isBroken() }); len(broken) > 1 {
 		const advice = "\n%d promises are broken. One mistake can break many: mend %s, and try all again.\n"
 		fmt.Fprintf(stdout, advice, len(broken), broken[0].name)
+	}
+	if first := slices.IndexFunc(results, Result.isBroken); first >= 0 && o.svg != "" {
+		if err := os.WriteFile(o.svg, []byte(drawSVG(results[first].shown())), 0o644); err != nil {
+			fmt.Fprintln(stderr, "conformance: drawing the diagram:", err)
+			return 2
+		}
+		fmt.Fprintln(stdout, "  all writes, as a picture:", o.svg)
 	}
 	if o.report != "" {
 		if err := writeReports(o.report, results); err != nil {
@@ -119,11 +139,18 @@ func parse(args []string) (o options, err error) {
 	flags.DurationVar(&o.rest, "rest", 20*time.Second, "for how long a controller at rest is watched")
 	flags.DurationVar(&o.timeout, "timeout", 30*time.Second, "how long to wait for each state")
 	flags.StringVar(&o.report, "report", "", "write the results to NAME.xml, as JUnit, and to NAME.json")
+	flags.BoolVar(&o.capstone, "capstone", false, "try the stages in their order, until one is not kept")
+	flags.IntVar(&o.stage, "stage", 0, "the one stage to try")
+	flags.StringVar(&o.reached, "reached", "", "write the number of the last stage that is kept, and of all, to this file")
+	flags.StringVar(&o.svg, "svg", "", "draw the writes of the first promise that is not kept into this file")
 	flags.StringVar(&o.again, "again", "make conformance", "the command that starts the suite in this way, for the report")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
 	o.command, o.leaderFlags = strings.Fields(*controller), strings.Fields(*leader)
+	if _, err := os.Stat(*controller); err == nil {
+		o.command = []string{*controller} // there can be a space in its folder's name
+	}
 	names := []string{}
 	for _, p := range promises {
 		names = append(names, p.name)
@@ -134,6 +161,8 @@ func parse(args []string) (o options, err error) {
 		}
 	}
 	switch {
+	case o.stage < 0 || o.stage > len(stages):
+		return o, fmt.Errorf("there is no stage %d: there are 1 to %d", o.stage, len(stages))
 	case flags.NArg() > 0:
 		return o, fmt.Errorf("unknown argument %q: see --help", flags.Arg(0))
 	case len(o.command) == 0 || o.kubeconfig == "":
@@ -148,23 +177,24 @@ func (o options) claimed(name string) bool {
 	return !slices.Contains(o.claims, "-"+name) && (!positive || slices.Contains(o.claims, "all") || slices.Contains(o.claims, name))
 }
 
-// tryAlone tries the promises while no other controller works for the suite's objects. If one does, it ends, and returns no results,
-// but an error. It returns both if it cannot remove the object by which it finds that out.
-func tryAlone(ctx context.Context, o options, config *rest.Config, progress io.Writer) (results []Result, err error) {
+// tryAlone calls try, while no other controller works for the suite's objects. If one does, it ends, and returns no results, but an
+// error. It returns both if it cannot remove the object by which it finds that out.
+func tryAlone(
+	ctx context.Context, o options, config *rest.Config, try func(context.Context) []Result,
+) (results []Result, err error) {
 	w, err := newWorld(ctx, o, config, nil)
 	defer func() { err = errors.Join(err, w.close()) }()
 	if err != nil {
 		return nil, err
 	}
-	err = w.untouched(ctx, func(ctx context.Context) { results = tryAll(ctx, o, config, progress) })
-	if err != nil {
+	if err := w.untouched(ctx, func(ctx context.Context) { results = try(ctx) }); err != nil {
 		return nil, err
 	}
 	return results, nil
 }
 
-// tryAll tries the promises, some at a time.
-func tryAll(ctx context.Context, o options, config *rest.Config, progress io.Writer) []Result {
+// tryAll tries promises, some at a time.
+func tryAll(ctx context.Context, o options, config *rest.Config, progress io.Writer, promises []Promise) []Result {
 	var mu sync.Mutex
 	var group errgroup.Group
 	group.SetLimit(max(1, o.parallel))
@@ -214,7 +244,9 @@ func (r *Result) try1(ctx context.Context, o options, config *rest.Config, say f
 		err = recovered(func() error { return r.try(ctx, w) })
 	}
 	r.err = err
-	r.writes = w.tap.writes("", time.Time{})
+	r.writes = append(w.tap.writes("", time.Time{}), w.own.writes("", time.Time{})...)
+	slices.SortStableFunc(r.writes, func(a, b Request) int { return a.At.Compare(b.At) })
+	r.figures = w.figures
 	r.alone = fmt.Sprintf("%s ONLY=%s SEED=%d", o.again, r.name, o.seed)
 	if len(w.processes) > 0 {
 		r.log = w.processes[len(w.processes)-1].lastLines(15)

@@ -13,6 +13,7 @@ import (
 
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/yaml"
 )
 
 // Process is a controller that was started, with a proxy of its own.
@@ -70,7 +71,8 @@ func (w *World) startController(arguments ...string) (*Process, error) {
 	return p, nil
 }
 
-// writeKubeconfig writes a kubeconfig for the proxy, with the token of the world's ServiceAccount.
+// writeKubeconfig writes a kubeconfig for the proxy, with the token of the world's ServiceAccount. It is JSON, which is YAML, too: a
+// program without a library can read it.
 func (w *World) writeKubeconfig(proxy *Proxy, file string) error {
 	const name = "conformance"
 	config := clientcmdapi.NewConfig()
@@ -81,7 +83,14 @@ func (w *World) writeKubeconfig(proxy *Proxy, file string) error {
 	config.AuthInfos[name] = &clientcmdapi.AuthInfo{Token: w.token}
 	config.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name, Namespace: w.namespace}
 	config.CurrentContext = name
-	return clientcmd.WriteToFile(*config, file)
+	text, err := clientcmd.Write(*config)
+	if err == nil {
+		text, err = yaml.YAMLToJSON(text)
+	}
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, text, 0o600)
 }
 
 // signal sends a signal to the process and those that it has started.

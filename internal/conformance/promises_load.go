@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,6 +27,10 @@ func load(ctx context.Context, w *World) error {
 		return err
 	}
 	w.say("one object takes %d requests. As many writes as for %d, sent blindly: %.1fs", one.requests, w.objects, blind.Seconds())
+	empty, err := memoryOf(p)
+	if err != nil {
+		return err
+	}
 	memory := []float64{}
 	for _, prefix := range []string{"load1", "load2"} {
 		limit := 20*blind + w.timeout
@@ -46,6 +51,12 @@ func load(ctx context.Context, w *World) error {
 		if err != nil {
 			return err
 		}
+		if prefix == "load1" {
+			p50, p99 := w.delays(prefix)
+			w.figure("requests for each object", "%.1f", each)
+			w.figure("from creation to Deployment, p50 and p99", "%.2f s and %.2f s", p50.Seconds(), p99.Seconds())
+			w.figure("memory for each object", "%.0f kB", (used-empty)*1024/float64(w.objects))
+		}
 		if err := w.deleteLoad(ctx); err != nil {
 			return err
 		}
@@ -54,6 +65,27 @@ func load(ctx context.Context, w *World) error {
 	expected := fmt.Sprintf("%.0f MB of memory at most; it was %.0f MB the first time", limit, memory[0])
 	return failed(fmt.Sprintf("created %d DatabaseManagers, deleted them, and created as many again", w.objects),
 		expected, atMost(memory[1], limit, expected))
+}
+
+// delays returns how long it took from the creation of a DatabaseManager to the first write of its Deployment.
+func (w *World) delays(prefix string) (p50, p99 time.Duration) {
+	created, delays := map[string]time.Time{}, []time.Duration{}
+	for _, r := range w.own.writes(prefix, time.Time{}) {
+		if r.Verb == "create" {
+			created[r.Name] = r.At
+		}
+	}
+	for _, r := range w.tap.writes(prefix, time.Time{}) {
+		if at, ok := created[r.Name]; ok && r.Resource == "deployments" {
+			delays = append(delays, r.At.Sub(at))
+			delete(created, r.Name)
+		}
+	}
+	if len(delays) == 0 {
+		return 0, 0
+	}
+	slices.Sort(delays)
+	return delays[len(delays)/2], delays[len(delays)*99/100]
 }
 
 // atMost returns what is expected, unless there is more.

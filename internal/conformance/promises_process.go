@@ -119,10 +119,12 @@ func leaders(ctx context.Context, w *World) error {
 		return err
 	}
 	w.say("the leader is killed")
+	killed := time.Now()
 	first.kill()
 	if err := w.untilWrites(ctx, second, "killed the leader"); err != nil {
 		return err
 	}
+	w.figure("without a leader, after it was killed", "%.1f s", w.writesOf(second.who)[0].At.Sub(killed).Seconds())
 	third, err := w.startController(w.leaderFlags...)
 	if err != nil {
 		return err

@@ -205,6 +205,9 @@ var verbs = map[string]string{"GET": "get", "POST": "create", "PUT": "update", "
 
 // nameInBody returns the name of an object that is to be created, which is not in the path. The request can still be read.
 func nameInBody(r *http.Request) string {
+	if r.Body == nil {
+		return ""
+	}
 	body, err := io.ReadAll(r.Body)
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	if err != nil {

@@ -16,9 +16,10 @@ import (
 type Result struct {
 	Promise
 	took    time.Duration
-	skipped string // why; empty if it was tried
-	err     error  // nil if it was kept
-	writes  []Request
+	skipped string    // why; empty if it was tried
+	err     error     // nil if it was kept
+	writes  []Request // the controllers' and the suite's, in order
+	figures []figure
 	log     string // the end of what the controller has printed
 	alone   string // the command that tries this promise alone
 }
@@ -53,8 +54,26 @@ func printTable(out io.Writer, results []Result) {
 	}
 }
 
+// figure is a number that no promise is about.
+type figure struct{ name, value string }
+
+// printFigures prints what was measured of the promises that are kept.
+func printFigures(out io.Writer, results []Result) {
+	for _, r := range results {
+		for _, f := range r.figures {
+			fmt.Fprintf(out, "%-11s %-40s %s\n", r.name, f.name, f.value)
+		}
+	}
+}
+
 // maxWrites is how many writes of a failure are shown: the last ones.
 const maxWrites = 30
+
+// shown returns the writes that a failure is about.
+func (r Result) shown() []Request {
+	var failure *Failure
+	return slices.DeleteFunc(slices.Clone(r.writes), func(w Request) bool { return errors.As(r.err, &failure) && !w.about(failure.About) })
+}
 
 // print prints all about a promise that was not kept.
 func (r Result) print(out io.Writer) {
@@ -65,19 +84,13 @@ func (r Result) print(out io.Writer) {
 	} else {
 		fmt.Fprintf(out, "  the suite could not see whether it is kept:\n%s\n", indent(r.err.Error()))
 	}
-	writes := slices.DeleteFunc(slices.Clone(r.writes), func(w Request) bool { return failure != nil && !w.about(failure.About) })
-	fmt.Fprintf(out, "  the controller's last writes, in order: time, process, what, the server's answer\n")
-	for _, w := range writes[max(0, len(writes)-maxWrites):] {
-		code := "none"
-		if w.Code != 0 {
-			code = fmt.Sprint(w.Code)
-		}
-		if w.Broken != "" {
-			code += "  <== " + w.Broken
-		}
-		fmt.Fprintf(out, "    %8.3fs %s %-6s %s %s %s\n", w.At.Sub(writes[0].At).Seconds(), w.Who, w.Verb, w.Resource, w.Name, code)
+	writes := r.shown()
+	fmt.Fprintf(out, "  the last writes:\n%s", diagram(writes[max(0, len(writes)-maxWrites):]))
+	fmt.Fprintf(out, "  the controller's last lines:\n%s\n  read:   %s\n", indent(r.log), r.read)
+	if r.source != "" {
+		fmt.Fprintf(out, "  source: %s\n", r.source)
 	}
-	fmt.Fprintf(out, "  its last lines:\n%s\n  read:   %s\n  source: %s\n  alone:  %s\n", indent(r.log), r.read, r.source, r.alone)
+	fmt.Fprintf(out, "  alone:  %s\n", r.alone)
 }
 
 func indent(text string) string {

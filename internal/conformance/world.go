@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"slices"
 	"sync"
@@ -41,7 +42,9 @@ type World struct {
 	random    *rand.Rand
 	say       func(format string, arguments ...any) // prints progress
 
-	tap       Tap
+	tap       Tap // the controllers' requests
+	own       Tap // the suite's
+	figures   []figure
 	token     string
 	rules     []rbacv1.PolicyRule // of the role
 	resources map[string]bool     // those of the rules
@@ -58,6 +61,8 @@ func newWorld(ctx context.Context, o options, config *rest.Config, say func(stri
 		options: o, config: config, say: say, resources: map[string]bool{}, random: rand.New(rand.NewPCG(o.seed, 0)),
 		gates: newGates(),
 	}
+	config = rest.CopyConfig(config)
+	config.Wrap(w.record)
 	databases, err := versioned.NewForConfig(config)
 	if err != nil {
 		return w, err
@@ -79,6 +84,28 @@ func newWorld(ctx context.Context, o options, config *rest.Config, say func(stri
 	w.databases = databases.CoolopsV1alpha1().DatabaseManagers(w.namespace)
 	return w, w.createIdentity(ctx)
 }
+
+// record keeps the suite's own requests, for the diagram.
+func (w *World) record(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		r = r.Clone(r.Context()) // read puts another body into it
+		request := (&Proxy{who: suite}).read(r)
+		w.own.begin(request)
+		answer, err := next.RoundTrip(r)
+		if err == nil {
+			w.own.end(request, answer.StatusCode)
+		}
+		return answer, err
+	})
+}
+
+const suite = "suite"
+
+// roundTripper is a function that sends a request.
+type roundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip calls the function.
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // newGates returns open gates, by resource.
 func newGates() map[string]*netfault.Gate {

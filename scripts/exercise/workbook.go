@@ -246,6 +246,12 @@ func (w *workbook) progress(ctx context.Context) error {
 	}
 	w.say(strings.Join(lines, "\n"))
 	w.say(fmt.Sprintf("%d of %d exercises are solved.", done, all))
+	var reached, stages int
+	if text, err := os.ReadFile(filepath.Join(w.root, ".progress", "capstone")); err == nil {
+		if _, err := fmt.Sscan(string(text), &reached, &stages); err == nil {
+			w.say(fmt.Sprintf("%d of %d stages of the capstone are kept.", reached, stages))
+		}
+	}
 	if len(changed) > 0 {
 		w.say(fmt.Sprintf("Changed since then: %s.", strings.Join(changed, ", ")))
 	}

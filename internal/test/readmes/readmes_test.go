@@ -43,6 +43,7 @@ var pages = []struct {
 		"scripts/kubectl delete deployment/mysql service/mysql secret/mysql-root -n default --ignore-not-found",
 	}},
 	{"06-crd-codegen/controller-runtime", nil},
+	{"06-crd-codegen/capstone", nil},
 	{"docs/questions", []string{
 		"scripts/kubectl delete crd/boxes.example.com validatingwebhookconfiguration/boxes.example.com configmap/big --ignore-not-found",
 		`rm -rf /tmp/buckets /tmp/my

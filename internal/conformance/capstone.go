@@ -1,0 +1,311 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
+)
+
+// Stage is a step on the way to a whole controller. What it asks for are promises, or the part of one that the stages before it have
+// prepared. 06-crd-codegen/capstone/README.md has a section for each.
+type Stage struct {
+	title    string
+	promises []Promise
+	sample   int           // of the cases of each promise
+	timeout  time.Duration // 0: as the suite's
+}
+
+var stages = []Stage{
+	{title: "One Deployment", promises: []Promise{part("deployment", "A DatabaseManager gets its Deployment.", oneDeployment)},
+		timeout: 10 * time.Second}, // whoever begins waits for it each time
+	{title: "All children", promises: []Promise{part("children", "It gets its Service, its Secret and its claim, too.", allChildren)}},
+	{title: "Changes", promises: []Promise{part("changes", "The Deployment follows the spec, and others' fields stay.", changes)}},
+	{title: "Two at once", promises: []Promise{part("two", "Each has its own, and the children of one that is deleted go.", two)}},
+	{title: "Status", promises: []Promise{part("ready", "Ready is about the current spec, and about pods that have it.", ready)}},
+	{title: "Nothing to do", promises: named("quiet")},
+	{title: "Drift", promises: named("drift"), sample: 6},
+	{title: "Names that are taken", promises: []Promise{part("taken", "What belongs to others is left alone.", namesTaken)}},
+	{title: "Deletion", promises: named("deletion", "data"), sample: 18},
+	{title: "Killed, and not answered", promises: named("crash", "ambiguity"), sample: 6},
+	{title: "Late and lost watches", promises: named("past", "gaps"), sample: 3},
+	{title: "Ready for a cluster", sample: 3,
+		promises: named("status", "transitions", "stability", "permissions", "end", "leaders", "load")},
+}
+
+// named returns promises.
+func named(names ...string) (found []Promise) {
+	for _, p := range promises {
+		if slices.Contains(names, p.name) {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+// part is a promise that only a stage has.
+func part(name, sentence string, try func(context.Context, *World) error) Promise {
+	return Promise{name: name, sentence: sentence, try: try}
+}
+
+// climb tries one stage, or all in their order until one is not kept, and returns the last one's results.
+func climb(ctx context.Context, o options, config *rest.Config, stdout, progress io.Writer) (results []Result) {
+	reached := 0
+	if o.stage == 0 {
+		progress = io.Discard // one line for each stage is enough
+	}
+	for i, stage := range stages {
+		number := i + 1
+		if o.stage > 0 && o.stage != number {
+			continue
+		}
+		o := o
+		o.objects, o.steps, o.rest, o.parallel = 60, 20, 3*time.Second, 4
+		if o.sample = stage.sample; stage.timeout > 0 {
+			o.timeout = min(o.timeout, stage.timeout)
+		}
+		start := time.Now()
+		results = tryAll(ctx, o, config, progress, stage.promises)
+		verdict := "kept"
+		for i := range results {
+			r := &results[i]
+			r.read, r.alone = page(number), fmt.Sprintf("%s STAGE=%d SEED=%d", o.again, number, o.seed)
+			if text := r.String(); text != "kept" {
+				verdict = text
+			}
+			isIdle := !slices.ContainsFunc(r.writes, func(w Request) bool { return w.Who != suite })
+			if number == 1 && r.isBroken() && isIdle {
+				r.err = during("The program has written nothing yet. It is meant: each starter begins so. Read "+r.read, r.err)
+			}
+		}
+		fmt.Fprintf(stdout, "stage %2d  %-25s %-7s %5.1fs\n", number, stage.title, verdict, time.Since(start).Seconds())
+		if verdict != "kept" {
+			break
+		}
+		reached = number
+	}
+	if o.stage == 0 && o.reached != "" {
+		_ = os.WriteFile(o.reached, fmt.Appendln(nil, reached, len(stages)), 0o644) // make progress shows it, and nothing else needs it
+	}
+	return results
+}
+
+// page returns the section of a stage.
+func page(number int) string {
+	anchor := strings.ToLower(strings.NewReplacer(" ", "-", ",", "").Replace(stages[number-1].title))
+	return fmt.Sprintf("06-crd-codegen/capstone/README.md#%d-%s", number, anchor)
+}
+
+// asked is what a stage asks for: of a shape, it leaves out the rest.
+type asked func(s *shape)
+
+// untilShape waits until a DatabaseManager's children have the shape that a stage asks for.
+func (w *World) untilShape(ctx context.Context, did string, d, other *dbv1alpha1.DatabaseManager, asks asked, want shape) error {
+	asks(&want)
+	return about(d.Name, during(did, w.await(ctx, "the children that it asks for", func(ctx context.Context) (string, error) {
+		seen, err := w.shapeOf(ctx, d, other)
+		if apierrors.IsNotFound(err) {
+			return fmt.Sprintf("- %s\n+ %v", "a Deployment with the name "+d.Spec.DeploymentName, err), nil
+		}
+		asks(&seen)
+		return diffOf(want, seen), err
+	})))
+}
+
+// oneDeployment leaves out what the later stages ask for.
+func oneDeployment(ctx context.Context, w *World) error {
+	if _, err := w.startController(); err != nil {
+		return err
+	}
+	const did = "started the controller, and created a DatabaseManager"
+	d, err := w.create(ctx, "one", func(s *dbv1alpha1.DatabaseManagerSpec) {
+		s.DeploymentName, s.Version, s.StorageSize = "one-db", "8.4.4", nil
+	})
+	if err != nil {
+		return err
+	}
+	asks := func(s *shape) {
+		*s = shape{Deployment: s.Deployment, Replicas: s.Replicas, Image: s.Image, SelectsItsPods: s.SelectsItsPods, NotOwned: s.NotOwned}
+		s.NotOwned = slices.DeleteFunc(s.NotOwned, func(child string) bool { return !strings.HasPrefix(child, "Deployment ") })
+	}
+	want := shape{Deployment: "one-db", Image: "mysql:8.4.4", SelectsItsPods: true, NotOwned: []string{}}
+	return w.untilShape(ctx, did, d, d, asks, want)
+}
+
+// allShape is the shape of a DatabaseManager of w.create.
+func allShape(d *dbv1alpha1.DatabaseManager) shape {
+	return shape{
+		[]string{"Deployment", "PersistentVolumeClaim", "Secret", "Service"}, []string{}, d.Spec.DeploymentName, *d.Spec.Replicas,
+		fmt.Sprintf("%s:%s", d.Spec.Dbtype, d.Spec.Version), d.Spec.StorageSize.String(), true, true, true, true,
+	}
+}
+
+// alone leaves out what is about another one.
+func alone(s *shape) { s.SelectsNoOthers, s.ServesNoOther = false, false }
+
+// createSized creates a DatabaseManager with a volume.
+func (w *World) createSized(ctx context.Context, name string, dbtype dbv1alpha1.DatabaseType, version string) (
+	*dbv1alpha1.DatabaseManager, error,
+) {
+	return w.create(ctx, name, func(s *dbv1alpha1.DatabaseManagerSpec) {
+		s.Dbtype, s.Version, s.StorageSize = dbtype, version, new(resource.MustParse("2Gi"))
+	})
+}
+
+// allChildren has the controller create all kinds of children.
+func allChildren(ctx context.Context, w *World) error {
+	if _, err := w.startController(); err != nil {
+		return err
+	}
+	d, err := w.createSized(ctx, "all", dbv1alpha1.MySQL, "8.4.4")
+	if err != nil {
+		return err
+	}
+	return w.untilShape(ctx, "created a DatabaseManager with storageSize 2Gi", d, d, alone, allShape(d))
+}
+
+// changes scales a DatabaseManager and changes its version, while another manager has fields of its own.
+func changes(ctx context.Context, w *World) error {
+	if _, err := w.startController(); err != nil {
+		return err
+	}
+	d, err := w.create(ctx, "changes", func(s *dbv1alpha1.DatabaseManagerSpec) { s.Version, s.StorageSize = "8.4.4", nil })
+	if err != nil {
+		return err
+	}
+	asks := func(s *shape) { *s = shape{Replicas: s.Replicas, Image: s.Image} }
+	if err := w.untilShape(ctx, "created a DatabaseManager", d, d, asks, shape{Image: "mysql:8.4.4"}); err != nil {
+		return err
+	}
+	foreign, err := w.annotations(ctx, d, true)
+	if err != nil {
+		return err
+	}
+	scale := &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Name: d.Name}, Spec: autoscalingv1.ScaleSpec{Replicas: 2}}
+	if _, err := w.databases.UpdateScale(ctx, d.Name, scale, metav1.UpdateOptions{}); err != nil {
+		return err
+	}
+	did := "another manager set an annotation of each child; scaled the DatabaseManager to 2"
+	if err := w.untilShape(ctx, did, d, d, asks, shape{Replicas: 2, Image: "mysql:8.4.4"}); err != nil {
+		return err
+	}
+	if err := w.patch(ctx, d.Name, `{"spec": {"version": "8.4.5"}}`); err != nil {
+		return err
+	}
+	did += "; changed its version"
+	if err := w.untilShape(ctx, did, d, d, asks, shape{Replicas: 2, Image: "mysql:8.4.5"}); err != nil {
+		return err
+	}
+	now, err := w.annotations(ctx, d, false)
+	if err != nil {
+		return err
+	}
+	return about(d.Name, failed(did+"; read the annotations", foreign, now))
+}
+
+// two has two DatabaseManagers of two types, and deletes the first.
+func two(ctx context.Context, w *World) error {
+	if _, err := w.startController(); err != nil {
+		return err
+	}
+	one, err := w.createSized(ctx, "first", dbv1alpha1.MySQL, "8.4.4")
+	if err != nil {
+		return err
+	}
+	other, err := w.createSized(ctx, "second", dbv1alpha1.MariaDB, "11.4.5")
+	if err != nil {
+		return err
+	}
+	everything := func(*shape) {}
+	did := "created two DatabaseManagers"
+	if err := w.untilShape(ctx, did, one, other, everything, allShape(one)); err != nil {
+		return err
+	}
+	if err := w.untilShape(ctx, did, other, one, everything, allShape(other)); err != nil {
+		return err
+	}
+	if err := w.passwordsDiffer(ctx, one, other); err != nil {
+		return err
+	}
+	before, err := w.identities(ctx, other)
+	if err != nil {
+		return err
+	}
+	if err := w.databases.Delete(ctx, one.Name, metav1.DeleteOptions{}); err != nil {
+		return err
+	}
+	did += "; deleted the first"
+	err = w.await(ctx, "the end of its children", func(ctx context.Context) (string, error) {
+		children, err := w.children(ctx, one)
+		return strings.Join(names(children), "\n"), err
+	})
+	if err != nil {
+		return about(one.Name, during(did, err))
+	}
+	after, err := w.identities(ctx, other)
+	if err != nil {
+		return err
+	}
+	return about(other.Name, failed(did+"; looked at the children of the second", before, after))
+}
+
+// ready reads the status of a DatabaseManager with a pod, while its version changes.
+func ready(ctx context.Context, w *World) error {
+	if _, err := w.startController(); err != nil {
+		return err
+	}
+	if _, err := w.create(ctx, "status", withPod); err != nil {
+		return err
+	}
+	d, _, err := w.untilReady(ctx, "status", "")
+	if err == nil {
+		err = failed("created a DatabaseManager; read availableReplicas", int32(1), d.Status.AvailableReplicas)
+	}
+	if err != nil {
+		return about("status", err)
+	}
+	if err := w.notReadyEarly(ctx, d); err != nil {
+		return about("status", err)
+	}
+	_, _, err = w.untilReady(ctx, "status", "")
+	return about("status", during("changed its version", err))
+}
+
+// namesTaken asks for names that are taken.
+func namesTaken(ctx context.Context, w *World) error {
+	if _, err := w.startController(); err != nil {
+		return err
+	}
+	if _, err := w.create(ctx, "first", withPod); err != nil {
+		return err
+	}
+	d, _, err := w.untilReady(ctx, "first", "")
+	if err != nil {
+		return err
+	}
+	taken, err := w.createStrangers(ctx, d)
+	if err != nil {
+		return err
+	}
+	strangers, err := w.strangers(ctx)
+	if err != nil {
+		return err
+	}
+	return w.conflicts(ctx, d, taken, strangers)
+}
+
+// figure keeps a number that nobody is held to.
+func (w *World) figure(name, format string, value ...any) {
+	w.figures = append(w.figures, figure{name, fmt.Sprintf(format, value...)})
+}
