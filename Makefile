@@ -21,7 +21,7 @@ endif
 # for any word, which does nothing. With one colon it would not match 1.a, which looks like a library. A word with a
 # quote could end the argument and begin a command.
 with_chapter  := chapter picture diff samples
-with_exercise := exercise hint solution reset watch mutants
+with_exercise := exercise bug hint solution reset watch mutants
 ifneq (,$(filter $(with_chapter) $(with_exercise),$(firstword $(MAKECMDGOALS))))
   override words := $(wordlist 2,99,$(MAKECMDGOALS))
   ifneq (,$(words))
@@ -35,7 +35,7 @@ ifneq (,$(filter $(with_chapter) $(with_exercise),$(firstword $(MAKECMDGOALS))))
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help chapter twin picture diff samples exercise hint solution reset progress watch cluster cluster-down cluster-status image deploy undeploy doctor test test-all test-kind conformance capstone mutants bench soak lint codegen verify-codegen
+.PHONY: help chapter twin picture diff samples exercise hint solution reset progress watch bug cluster cluster-down cluster-status image deploy undeploy doctor test test-all test-kind conformance capstone mutants bench soak lint codegen verify-codegen
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1 /p' Makefile | while read -r name text; do printf '  %-15s %s\n' "$$name" "$$text"; done
@@ -110,6 +110,9 @@ conformance: ## find out what a controller promises and breaks: make conformance
 # Exit code 1 is a stage that is not kept, 3 one that could not be seen. In make reset capstone, the second word is no target.
 capstone: ## write the whole controller in twelve stages: make capstone START=python; then make capstone, make capstone STAGE=7
 	@[ '$(N)' = capstone ] || scripts/capstone.sh try $(ARGS) || case $$? in 1 | 3) ;; *) false ;; esac
+
+bug: ## find the bug of a report: make bug lists them, make bug 3 begins and tries
+	@scripts/bug.sh $(if $(N),'$(N)') || case $$? in 1 | 3) ;; *) false ;; esac
 
 mutants: ## change the right answers in many small ways, and list the changes that a grader does not see: make mutants 5.4
 	@scripts/mutants.sh $(ARGS) $(if $(N),'$(N)')

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # usage: conformance.sh [ARGUMENT...]
-# Finds out whether a controller of DatabaseManagers keeps its promises: chapter 6's, or the one that CONTROLLER starts, which can be
-# "twin", chapter 6's with controller-runtime, or "twin --as-it-comes", or "mine", the one of the capstone.
+# Finds out whether a controller of DatabaseManagers keeps its promises: chapter 6's, or the one that CONTROLLER starts. It is a command,
+# a package of this checkout, or "twin", chapter 6's with controller-runtime, "twin --as-it-comes", or "mine", the one of the capstone.
 # RBAC=file has the permissions that it needs, if they are not chapter 6's.
 # ONLY=name tries one promise; SEED=number decides what is left to chance; LONG=1 has 1,000 objects, takes
 # 1,000 steps, and watches it at rest for a minute. The arguments are the suite's: --help lists them.
@@ -19,10 +19,10 @@ case $controller in
 twin*) package=06-crd-codegen/controller-runtime arguments=${controller#twin} rbac=06-crd-codegen/controller-runtime/role.yaml ;;
 mine)
 	[ -e "$root/$mine" ] || misuse "You have no controller yet: make capstone START=client-go begins one, or controller-runtime, python, shell."
-	controller=$root/$mine/run rbac=$mine/role.yaml
-	if ls "$root/$mine"/*.go >/dev/null 2>&1; then
-		package=$mine
-	elif [ ! -x "$controller" ]; then
+	controller=$mine rbac=$mine/role.yaml
+	if [ -x "$root/$mine/run" ]; then
+		controller=$root/$mine/run
+	elif ! ls "$root/$mine"/*.go >/dev/null 2>&1; then
 		misuse "$mine has neither Go files nor a program with the name run, which you may execute: chmod +x $mine/run"
 	fi
 	;;
@@ -30,12 +30,19 @@ esac
 "$scripts/cluster-up.sh"
 "$scripts/kubectl" apply --server-side --force-conflicts -f "$root/06-crd-codegen/crd/coolops.cn_databasemanagers.yaml" >/dev/null
 "$scripts/kubectl" wait --for=condition=Established crd/databasemanagers.coolops.cn >/dev/null
+if [ -z "$package" ] && [ -d "$root/$controller" ]; then
+	package=$controller # of this checkout
+fi
 if [ -n "$package" ]; then
-	file=$state/bin/${package##*/}
+	file=$state/bin/controller-${package##*/}
 	controller=$file$arguments
 	go build -C "$root" -o "$file" "./$package" || exit 2
 	# A short lease, so that the suite waits less; beside the other objects, so that it needs no permission elsewhere.
-	[ "$package" = "$mine" ] || leader=('--leader-flags=--leader-elect --lease-duration=5s --lease-namespace={namespace}')
+	case $package in
+	06-crd-codegen | */controller-runtime | */bugs/*)
+		leader=('--leader-flags=--leader-elect --lease-duration=5s --lease-namespace={namespace}')
+		;;
+	esac
 fi
 go build -C "$root" -o "$state/bin/conformance" ./internal/conformance
 arguments=''

@@ -32,7 +32,7 @@ var stages = []Stage{
 		timeout: 10 * time.Second}, // whoever begins waits for it each time
 	{title: "All children", promises: []Promise{part("children", "It gets its Service, its Secret and its claim, too.", allChildren)}},
 	{title: "Changes", promises: []Promise{part("changes", "The Deployment follows the spec, and others' fields stay.", changes)}},
-	{title: "Two at once", promises: []Promise{part("two", "Each has its own, and the children of one that is deleted go.", two)}},
+	{title: "Several at once", promises: []Promise{part("several", "Each has its own, and the children of one that is deleted go.", several)}},
 	{title: "Status", promises: []Promise{part("ready", "Ready is about the current spec, and about pods that have it.", ready)}},
 	{title: "Nothing to do", promises: named("quiet")},
 	{title: "Drift", promises: named("drift"), sample: 6},
@@ -214,27 +214,31 @@ func changes(ctx context.Context, w *World) error {
 	return about(d.Name, failed(did+"; read the annotations", foreign, now))
 }
 
-// two has two DatabaseManagers of two types, and deletes the first.
-func two(ctx context.Context, w *World) error {
+// several has two DatabaseManagers of one type beside one of another, and deletes the first.
+func several(ctx context.Context, w *World) error {
 	if _, err := w.startController(); err != nil {
 		return err
 	}
-	one, err := w.createSized(ctx, "first", dbv1alpha1.MySQL, "8.4.4")
-	if err != nil {
-		return err
+	made := []*dbv1alpha1.DatabaseManager{}
+	for _, d := range []struct {
+		name, version string
+		dbtype        dbv1alpha1.DatabaseType
+	}{{"first", "8.4.4", dbv1alpha1.MySQL}, {"second", "8.4.5", dbv1alpha1.MySQL}, {"third", "11.4.5", dbv1alpha1.MariaDB}} {
+		d, err := w.createSized(ctx, d.name, d.dbtype, d.version)
+		if err != nil {
+			return err
+		}
+		made = append(made, d)
 	}
-	other, err := w.createSized(ctx, "second", dbv1alpha1.MariaDB, "11.4.5")
-	if err != nil {
-		return err
+	did := "created three DatabaseManagers, of MySQL, MySQL and MariaDB"
+	for i, d := range made {
+		other := made[(i+1)%len(made)]
+		compared := did + "; looked at the children of " + d.Name + ", and whether " + other.Name + " has them, too"
+		if err := w.untilShape(ctx, compared, d, other, func(*shape) {}, allShape(d)); err != nil {
+			return err
+		}
 	}
-	everything := func(*shape) {}
-	did := "created two DatabaseManagers"
-	if err := w.untilShape(ctx, did, one, other, everything, allShape(one)); err != nil {
-		return err
-	}
-	if err := w.untilShape(ctx, did, other, one, everything, allShape(other)); err != nil {
-		return err
-	}
+	one, other := made[0], made[1]
 	if err := w.passwordsDiffer(ctx, one, other); err != nil {
 		return err
 	}
@@ -246,11 +250,7 @@ func two(ctx context.Context, w *World) error {
 		return err
 	}
 	did += "; deleted the first"
-	err = w.await(ctx, "the end of its children", func(ctx context.Context) (string, error) {
-		children, err := w.children(ctx, one)
-		return strings.Join(names(children), "\n"), err
-	})
-	if err != nil {
+	if err := w.untilCollectedOf(ctx, one); err != nil {
 		return about(one.Name, during(did, err))
 	}
 	after, err := w.identities(ctx, other)

@@ -197,7 +197,7 @@ func (w *World) untilCollected(ctx context.Context) error {
 		}
 		objects = append(objects, o)
 	}
-	return w.await(ctx, "the garbage collector", func(ctx context.Context) (string, error) {
+	return w.awaitCluster(ctx, "the garbage collector", func(ctx context.Context) (string, error) {
 		for _, o := range objects {
 			_, err := w.objectsOf(&o).Get(ctx, name, metav1.GetOptions{})
 			if !apierrors.IsNotFound(err) {

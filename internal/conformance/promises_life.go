@@ -217,11 +217,7 @@ func life(ctx context.Context, w *World) error {
 	if err := w.databases.Delete(ctx, "life", metav1.DeleteOptions{}); err != nil {
 		return err
 	}
-	err = w.await(ctx, "the end of its children", func(ctx context.Context) (string, error) {
-		children, err := w.children(ctx, d)
-		return strings.Join(names(children), "\n"), err
-	})
-	if err != nil {
+	if err := w.untilCollectedOf(ctx, d); err != nil {
 		return during("deleted a DatabaseManager", err)
 	}
 	after, err := w.strangers(ctx)

@@ -193,7 +193,7 @@ func (w *World) allowNoClaim(ctx context.Context, name string) error {
 	if _, err := quotas.Create(ctx, quota, metav1.CreateOptions{}); err != nil {
 		return err
 	}
-	return w.await(ctx, "the quota's controller", func(ctx context.Context) (string, error) {
+	return w.awaitCluster(ctx, "the quota's controller", func(ctx context.Context) (string, error) {
 		quota, err := quotas.Get(ctx, name, metav1.GetOptions{})
 		if err == nil && len(quota.Status.Hard) == 0 {
 			return "+ a quota without a status", nil
@@ -233,7 +233,7 @@ func (w *World) untilInForce(ctx context.Context, name string, does func(*appsv1
 			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: name, Image: name}}},
 		},
 	}}
-	return w.await(ctx, "the policy to be in force", func(ctx context.Context) (string, error) {
+	return w.awaitCluster(ctx, "the policy to be in force", func(ctx context.Context) (string, error) {
 		options := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
 		answer, err := w.client.AppsV1().Deployments(w.namespace).Create(ctx, probe, options)
 		if !does(answer, err) {
@@ -362,7 +362,7 @@ func (w *World) usualVersion(ctx context.Context, name string) error {
 func (w *World) reportNoImage(ctx context.Context, name string) error {
 	pods := w.client.CoreV1().Pods(w.namespace)
 	var pod corev1.Pod
-	err := w.await(ctx, "a pod that a kubelet has seen", func(ctx context.Context) (string, error) {
+	err := w.awaitCluster(ctx, "a pod that a kubelet has seen", func(ctx context.Context) (string, error) {
 		list, err := pods.List(ctx, metav1.ListOptions{})
 		i := slices.IndexFunc(list.Items, func(pod corev1.Pod) bool {
 			return strings.HasPrefix(pod.Name, name+"-") && len(pod.Status.ContainerStatuses) > 0

@@ -311,6 +311,37 @@ func (w *World) awaitFor(
 	}
 }
 
+// awaitCluster is await for what the cluster's own controllers do. They can be late, and then the suite has not seen what it looks for.
+func (w *World) awaitCluster(ctx context.Context, what string, differs func(context.Context) (string, error)) error {
+	deadline := time.Now().Add(clusterTimeout)
+	return w.awaitFor(ctx, 2*clusterTimeout, what, func(ctx context.Context) (string, error) {
+		diff, err := differs(ctx)
+		if err == nil && diff != "" && time.Now().After(deadline) {
+			err = fmt.Errorf("waited %s for %s:\n%s", clusterTimeout, what, diff)
+		}
+		return diff, err
+	})
+}
+
+// untilCollectedOf waits until the children of a DatabaseManager are gone that is gone itself. The garbage collector can be late. A child
+// that does not have it as its controller is not for the garbage collector: the controller under test has left it behind.
+func (w *World) untilCollectedOf(ctx context.Context, d *dbv1alpha1.DatabaseManager) error {
+	const what = "the end of its children"
+	deadline := time.Now().Add(w.timeout)
+	return w.awaitCluster(ctx, what, func(ctx context.Context) (string, error) {
+		children, err := w.children(ctx, d)
+		if err != nil {
+			return "", err
+		}
+		for _, o := range children {
+			if owner := metav1.GetControllerOf(&o); time.Now().After(deadline) && (owner == nil || owner.UID != d.UID) {
+				return "", failed("waited for "+what, "", strings.Join(names(children), "\n"))
+			}
+		}
+		return strings.Join(names(children), "\n"), nil
+	})
+}
+
 // names returns the kinds and names of objects.
 func names(objects []unstructured.Unstructured) (names []string) {
 	for _, o := range objects {

@@ -246,6 +246,9 @@ func (w *workbook) progress(ctx context.Context) error {
 	}
 	w.say(strings.Join(lines, "\n"))
 	w.say(fmt.Sprintf("%d of %d exercises are solved.", done, all))
+	if mended, _ := filepath.Glob(filepath.Join(w.root, ".progress", "bugs", "*")); len(mended) > 0 {
+		w.say(fmt.Sprintf("%d of the bugs are mended.", len(mended)))
+	}
 	var reached, stages int
 	if text, err := os.ReadFile(filepath.Join(w.root, ".progress", "capstone")); err == nil {
 		if _, err := fmt.Sscan(string(text), &reached, &stages); err == nil {
