@@ -14,7 +14,9 @@ import (
 func TestBug(t *testing.T) {
 	t.Parallel()
 	root := exerciseWorkbook(t)
-	for _, folder := range []string{"06-crd-codegen/bugs", "06-crd-codegen/children", "06-crd-codegen/database", "internal/conformance/broken"} {
+	for _, folder := range []string{
+		"06-crd-codegen/bugs", "06-crd-codegen/children", "06-crd-codegen/database", "internal/conformance/broken",
+	} {
 		copyFolder(t, filepath.Join(root, folder), filepath.Join("..", folder))
 	}
 	for _, name := range testkit.Must(filepath.Glob("../06-crd-codegen/*.*"))(t) {
@@ -33,13 +35,14 @@ func TestBug(t *testing.T) {
 	for n := range 10 {
 		got := makeIn(t, root, "bug", fmt.Sprint(n+1))
 		folder := fmt.Sprintf("06-crd-codegen/bugs/mine/%02d", n+1)
-		contains(t, got, 0, "The program with the bug is in "+folder+". ", fmt.Sprintf("# %d. ", n+1), " of "+folder+" --again=")
+		contains(t, got, 0, "The program with the bug is in "+folder+". ", fmt.Sprintf("# %d. ", n+1), " of "+folder+"\n")
 		if strings.Contains(got.stdout, "<") || strings.Contains(got.stdout, "became") {
 			t.Errorf("it tells too much: %s", got.stdout)
 		}
 	}
 	mine := filepath.Join(root, "06-crd-codegen/bugs/mine/03")
-	if text := string(testkit.Must(os.ReadFile(filepath.Join(mine, "controller.go")))(t)); !strings.Contains(text, `/bugs/mine/03/children"`) {
+	text := string(testkit.Must(os.ReadFile(filepath.Join(mine, "controller.go")))(t))
+	if !strings.Contains(text, `/bugs/mine/03/children"`) || !strings.Contains(text, `/bugs/mine/03/database"`) {
 		t.Errorf("it does not import its own packages:\n%s", text)
 	}
 	child := filepath.Join(mine, "children", "child.go")

@@ -32,7 +32,7 @@ var stages = []Stage{
 		timeout: 10 * time.Second}, // whoever begins waits for it each time
 	{title: "All children", promises: []Promise{part("children", "It gets its Service, its Secret and its claim, too.", allChildren)}},
 	{title: "Changes", promises: []Promise{part("changes", "The Deployment follows the spec, and others' fields stay.", changes)}},
-	{title: "Several at once", promises: []Promise{part("several", "Each has its own, and the children of one that is deleted go.", several)}},
+	{title: "Several at once", promises: []Promise{part("several", "Each has its own. One that is deleted takes its children.", several)}},
 	{title: "Status", promises: []Promise{part("ready", "Ready is about the current spec, and about pods that have it.", ready)}},
 	{title: "Nothing to do", promises: named("quiet")},
 	{title: "Drift", promises: named("drift"), sample: 6},
