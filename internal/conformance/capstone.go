@@ -85,8 +85,8 @@ func climb(ctx context.Context, o options, config *rest.Config, stdout, progress
 				verdict = text
 			}
 			isIdle := !slices.ContainsFunc(r.writes, func(w Request) bool { return w.Who != suite })
-			if number == 1 && r.isBroken() && isIdle {
-				r.err = during("The program has written nothing yet. It is meant: each starter begins so. Read "+r.read, r.err)
+			if f, isBroken := r.err.(*Failure); isBroken && isIdle && number == 1 {
+				f.Did += ".\nThe program has written nothing. It is meant so: each starter begins like this. Read the page"
 			}
 		}
 		fmt.Fprintf(stdout, "stage %2d  %-25s %-7s %5.1fs\n", number, stage.title, verdict, time.Since(start).Seconds())

@@ -67,7 +67,7 @@ func TestStarters(t *testing.T) {
 			}
 			svg := filepath.Join(t.TempDir(), "capstone.svg")
 			code, output := climbs(t, filepath.Join(root, capstone, "role.yaml"), "--controller", controller, "--svg", svg)
-			if code != 1 || !strings.Contains(output, "It is meant: each starter begins so") {
+			if code != 1 || !strings.Contains(output, "It is meant so: each starter begins like this") {
 				t.Errorf("exit code %d:\n%s", code, output)
 			}
 			if picture := read(t, svg); !strings.Contains(picture, "create databasemanagers one 201</text>") {
