@@ -50,8 +50,7 @@ func request() {
 
 // An answer is rejected for what it does, not for what the machine does.
 func TestTheTimeOfABusyMachineIsNotTheAnswers(t *testing.T) {
-	const timeout = 150 * time.Millisecond
-	const rejected, passed = "nothing within 150ms; the answer still runs", "passed"
+	const rejected, passed = "nothing within 500ms; the answer still runs", "passed"
 	for name, test := range map[string]struct {
 		answer  func()
 		outside bool
@@ -73,6 +72,10 @@ func TestTheTimeOfABusyMachineIsNotTheAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if os.Getenv(answerVar) == "" {
 				t.Parallel()
+			}
+			timeout := 500 * time.Millisecond // of which a very busy machine gives something in 20 times as long
+			if strings.HasPrefix(test.want, "not graded") {
+				timeout = 150 * time.Millisecond // 20 times as long passes
 			}
 			e := Exercise[func()]{Timeout: timeout, Cluster: test.outside, Grade: func(t *T, answer func()) {
 				t.Doing("the answer returns")
