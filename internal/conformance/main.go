@@ -97,11 +97,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if code == 0 && slices.ContainsFunc(results, Result.isUnseen) {
 		code = 3
 	}
-	if o.capstone {
-		printFigures(stdout, results)
-	} else {
+	if !o.capstone {
 		printTable(stdout, results)
 	}
+	printFigures(stdout, results)
 	if broken := slices.DeleteFunc(slices.Clone(results), func(r Result) bool { return !r.isBroken() }); len(broken) > 1 {
 		const advice = "\n%d promises are broken. One mistake can break many: mend %s, and try all again.\n"
 		fmt.Fprintf(stdout, advice, len(broken), broken[0].name)

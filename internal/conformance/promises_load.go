@@ -55,7 +55,9 @@ func load(ctx context.Context, w *World) error {
 			p50, p99 := w.delays(prefix)
 			w.figure("requests for each object", "%.1f", each)
 			w.figure("from creation to Deployment, p50 and p99", "%.2f s and %.2f s", p50.Seconds(), p99.Seconds())
-			w.figure("memory for each object", "%.0f kB", (used-empty)*1024/float64(w.objects))
+			if w.objects >= 300 { // of fewer, Go's garbage is more than they are
+				w.figure("memory for each object", "%.0f kB", (used-empty)*1024/float64(w.objects))
+			}
 		}
 		if err := w.deleteLoad(ctx); err != nil {
 			return err

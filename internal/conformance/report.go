@@ -60,6 +60,9 @@ type figure struct{ name, value string }
 // printFigures prints what was measured of the promises that are kept.
 func printFigures(out io.Writer, results []Result) {
 	for _, r := range results {
+		if r.err != nil {
+			continue
+		}
 		for _, f := range r.figures {
 			fmt.Fprintf(out, "%-11s %-40s %s\n", r.name, f.name, f.value)
 		}
