@@ -1,12 +1,14 @@
 package main
 
 import (
+	"encoding/xml"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -36,6 +38,32 @@ func TestStagesHaveTheirSections(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the sections (-stages +page):\n%s", diff)
+	}
+}
+
+func TestDiagram(t *testing.T) {
+	start := time.Now()
+	at := func(seconds float64) time.Time { return start.Add(time.Duration(seconds * float64(time.Second))) }
+	requests := []Request{
+		{Who: suite, At: at(0), Verb: "create", Resource: "databasemanagers", Name: "one", Code: 201},
+		{Who: "1", At: at(0.5), Verb: "patch", Resource: "services", Name: "one", Code: 504, Broken: "not done, answered 504"},
+		{Who: "2", At: at(1), Verb: "patch", Resource: "services", Name: "<one>", Broken: "done, connection closed"},
+	}
+	const want = `
+             ┌ suite
+             │  ┌ controller 1
+             │  │  ┌ controller 2
+             │  │  │  ┌ API server
+       0.000 ├──┼──┼─▶│ create databasemanagers one 201
+       0.500 │  ├──┼─✗│ patch services one 504  <== not done, answered 504
+       1.000 │  │  ├─▶│ patch services <one> no answer  <== done, connection closed
+`
+	if diff := cmp.Diff(strings.TrimPrefix(want, "\n"), diagram(requests)); diff != "" {
+		t.Errorf("the diagram (-want +got):\n%s", diff)
+	}
+	svg := drawSVG(requests)
+	if err := xml.Unmarshal([]byte(svg), new(any)); err != nil || strings.Count(svg, "marker-end") != len(requests) {
+		t.Errorf("%v, an arrow for each request:\n%s", err, svg)
 	}
 }
 
