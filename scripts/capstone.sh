@@ -22,10 +22,10 @@ start() {
 
 # try: has the suite try the reader's program, or another one.
 try() {
-	local arguments=(--capstone --again="make capstone${CONTROLLER:+ CONTROLLER=\"$CONTROLLER\"}" --svg="$state/capstone.svg")
+	local arguments=(--capstone --again="make capstone${CONTROLLER:+ CONTROLLER=\"$CONTROLLER\"}" --svg=.progress/capstone.svg)
+	mkdir -p .progress
 	if [ -z "${CONTROLLER-}" ]; then
 		export CONTROLLER=mine
-		mkdir -p .progress
 		arguments+=(--reached=.progress/capstone)
 	fi
 	exec "$scripts/conformance.sh" "${arguments[@]}" ${STAGE:+--stage="$STAGE"} ${1+"$@"}
@@ -33,14 +33,24 @@ try() {
 
 # hint STAGE: prints a hint of a stage, one more each time.
 hint() {
-	local shown file=.progress/capstone-hints/$1 hints
+	local shown file hints count
 	case $1 in '' | *[!0-9]*) misuse "make hint capstone.7 shows a hint of stage 7." ;; esac
-	hints=$(sed -n "/^## $1\. /,/^## /s/^- Hint: //p" "$capstone/README.md")
+	file=.progress/capstone-hints/$((10#$1))
+	# A hint goes on in lines that are indented.
+	hints=$(awk -v heading="## $((10#$1)). " '
+		/^## / { here = index($0, heading) == 1 }
+		!here { next }
+		/^- Hint: / { if (hint != "") print hint; hint = substr($0, 9); next }
+		/^  / && hint != "" { hint = hint substr($0, 2); next }
+		END { if (hint != "") print hint }
+	' "$capstone/README.md")
 	[ -n "$hints" ] || misuse "There is no stage $1."
+	count=$(grep -c . <<<"$hints")
 	mkdir -p "${file%/*}"
 	shown=$(($(cat "$file" 2>/dev/null || echo 0) + 1))
+	[ "$shown" -le "$count" ] || shown=$count
 	echo "$shown" >"$file"
-	head -n "$shown" <<<"$hints"
+	head -n "$shown" <<<"$hints" | awk -v count="$count" '{ print "hint " NR " of " count ": " $0 }'
 }
 
 # sum: changes with the reader's files.
@@ -74,7 +84,11 @@ reset() {
 
 case ${1-} in
 try) if [ -n "${START-}" ]; then start "$START"; else try "${@:2}"; fi ;;
-hint) hint "$(echo "${2-}" | sed 's/^capstone\.*//')" ;;
+hint)
+	stage=${2-}
+	stage=${stage#capstone}
+	hint "${stage#.}"
+	;;
 watch) [ -e "$mine" ] || misuse "There is no $mine: make capstone START=client-go begins." && watch ;;
 reset) reset ;;
 *) misuse "$1 is not for the capstone: make capstone, make hint capstone.7, make watch capstone or make reset capstone." ;;

@@ -359,6 +359,8 @@ func TestWrongUsageHasExitCode2(t *testing.T) {
 		`unknown argument "x"`:         {"x"},
 		"run make conformance":         {"--kubeconfig=y"},
 		"unknown flag: --x":            {"--x"},
+		"there is no stage 0":          {"--controller=x", "--kubeconfig=y", "--capstone", "--stage=0"},
+		"ONLY needs the stage":         {"--controller=x", "--kubeconfig=y", "--capstone", "--only=end"},
 	} {
 		var stdout, stderr bytes.Buffer
 		if code := run(t.Context(), arguments, &stdout, &stderr); code != 2 || !strings.Contains(stderr.String(), want) {

@@ -71,7 +71,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "conformance:", err)
 		return 2
 	}
-	config.QPS = -1 // the server's priority and fairness decides who waits
+	_ = os.Remove(o.svg) // of an earlier run; there may be none
+	config.QPS = -1      // the server's priority and fairness decides who waits
 	results, err := tryAlone(ctx, o, config, func(ctx context.Context) []Result {
 		if o.capstone {
 			return climb(ctx, o, config, stdout, stderr)
@@ -160,8 +161,10 @@ func parse(args []string) (o options, err error) {
 		}
 	}
 	switch {
-	case o.stage < 0 || o.stage > len(stages):
+	case flags.Changed("stage") && (o.stage < 1 || o.stage > len(stages)):
 		return o, fmt.Errorf("there is no stage %d: there are 1 to %d", o.stage, len(stages))
+	case o.capstone && o.only != "" && o.stage == 0:
+		return o, errors.New("ONLY needs the stage: STAGE=12 ONLY=" + o.only)
 	case flags.NArg() > 0:
 		return o, fmt.Errorf("unknown argument %q: see --help", flags.Arg(0))
 	case len(o.command) == 0 || o.kubeconfig == "":

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/errgroup"
@@ -59,9 +60,10 @@ var promises = []Promise{
 
 // Failure is a promise that was not kept.
 type Failure struct {
-	Did   string // what the suite did
-	Diff  string // what it expected (-), and what it saw (+)
-	About string // the name of the object; empty if it is about all
+	Did   string    // what the suite did
+	Diff  string    // what it expected (-), and what it saw (+)
+	About string    // the name of the object; empty if it is about all
+	Until time.Time // the last write of which it tells; zero if that is the last of all
 }
 
 func (f *Failure) Error() string { return f.Did + ":\n" + f.Diff }
@@ -89,7 +91,7 @@ func lines(text string) []string {
 // during says in a failure what was done before.
 func during(did string, err error) error {
 	if f, ok := err.(*Failure); ok {
-		return &Failure{did + "; " + f.Did, f.Diff, f.About}
+		return &Failure{did + "; " + f.Did, f.Diff, f.About, f.Until}
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", did, err)

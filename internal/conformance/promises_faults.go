@@ -145,12 +145,12 @@ func ambiguity(ctx context.Context, w *World) error {
 		}
 	}
 	for _, f := range slices.Clone(cases[:min(len(cases), 10)]) { // and of each kind one that breaks 30 % of all writes
-		cases = append(cases, &Fault{Code: f.Code, Done: f.Done, Chance: func() bool { return w.random.IntN(10) < 3 }})
+		cases = append(cases, &Fault{Code: f.Code, Done: f.Done, Chance: w.sometimes()})
 	}
 	for nth := range 4 { // and of the reads of one object; 0 breaks 30 % of them
 		f := &Fault{Verb: "get", Nth: nth, Code: http.StatusInternalServerError}
 		if nth == 0 {
-			f.Chance = func() bool { return w.random.IntN(10) < 3 }
+			f.Chance = w.sometimes()
 		}
 		cases = append(cases, f)
 	}
@@ -168,6 +168,19 @@ func ambiguity(ctx context.Context, w *World) error {
 		}
 		return nil
 	})
+}
+
+// sometimes is true in 30 % of all calls, but 20 times at most: most syncs with many requests would fail, and each failure is a longer
+// wait.
+func (w *World) sometimes() func() bool {
+	left := 20
+	return func() bool {
+		if left == 0 || w.random.IntN(10) >= 3 {
+			return false
+		}
+		left--
+		return true
+	}
 }
 
 // succeed lets all writes about a DatabaseManager fail from its deletion on, until another one of its name is created. What a controller

@@ -299,9 +299,11 @@ func (w *World) oneAfterTheOther(did string) error {
 			}
 		}
 		looked := fmt.Sprintf("; looked for writes of process %s after the first one of process %s", p.who, w.processes[i+1].who)
-		err := failed(did+looked, "", list(late[:min(len(late), 5)]))
-		if err != nil {
-			return err
+		if len(late) > 0 {
+			shown := late[:min(len(late), 5)]
+			f := failed(did+looked, "", list(shown)).(*Failure)
+			f.Until = shown[len(shown)-1].At
+			return f
 		}
 	}
 	return nil

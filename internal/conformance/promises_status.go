@@ -180,7 +180,7 @@ func (w *World) fewStatusWrites(ctx context.Context, name string, since time.Tim
 	})
 	if len(writes) > 3 {
 		did := fmt.Sprintf("counted the writes of the status of %s for %s", name, time.Since(since).Round(time.Second))
-		return failed(did, "3 at most, since nothing changes", fmt.Sprint(len(writes)))
+		return failed(did, "3 at most, as the cause is the same", fmt.Sprint(len(writes)))
 	}
 	return nil
 }

@@ -318,5 +318,5 @@ func (x *walk) shorten(ctx context.Context, name string, volume bool, steps []st
 	for _, s := range steps {
 		taken = append(taken, "  "+s.String())
 	}
-	return &Failure{strings.Join(taken, "\n") + "\n" + failure.Did, failure.Diff, failure.About}
+	return &Failure{strings.Join(taken, "\n") + "\n" + failure.Did, failure.Diff, failure.About, failure.Until}
 }

@@ -75,7 +75,12 @@ const maxWrites = 30
 // shown returns the writes that a failure is about.
 func (r Result) shown() []Request {
 	var failure *Failure
-	return slices.DeleteFunc(slices.Clone(r.writes), func(w Request) bool { return errors.As(r.err, &failure) && !w.about(failure.About) })
+	if !errors.As(r.err, &failure) {
+		return r.writes
+	}
+	return slices.DeleteFunc(slices.Clone(r.writes), func(w Request) bool {
+		return !w.about(failure.About) || !failure.Until.IsZero() && w.At.After(failure.Until)
+	})
 }
 
 // print prints all about a promise that was not kept.

@@ -158,11 +158,11 @@ func told(d *dbv1alpha1.DatabaseManager) string {
 	case ready == nil:
 		return "no condition Ready"
 	case ready.ObservedGeneration != d.Generation:
-		return "Ready of another generation"
+		return fmt.Sprintf("Ready with observedGeneration %d of generation %d", ready.ObservedGeneration, d.Generation)
 	case ready.Status != metav1.ConditionTrue:
 		return fmt.Sprintf("Ready=%s %s: %s", ready.Status, ready.Reason, ready.Message)
 	case d.Status.ObservedGeneration != d.Generation:
-		return "Ready=True, and observedGeneration of another generation"
+		return fmt.Sprintf("Ready=True, but status.observedGeneration %d of generation %d", d.Status.ObservedGeneration, d.Generation)
 	}
 	return "Ready=True"
 }
@@ -285,7 +285,7 @@ func (w *World) awaitFor(
 					return err
 				}
 			case !p.isAsked.Load():
-				ended := fmt.Sprintf("it has ended with exit code %d", p.cmd.ProcessState.ExitCode())
+				ended := fmt.Sprintf(hasEnded+" with exit code %d", p.cmd.ProcessState.ExitCode())
 				if slowest > time.Second {
 					const text = "waited for %s: %s. A request of the suite took %.1fs: so slow a server can let a leader lose its Lease"
 					return fmt.Errorf(text, what, ended, slowest.Seconds())
@@ -341,6 +341,9 @@ func (w *World) untilCollectedOf(ctx context.Context, d *dbv1alpha1.DatabaseMana
 		return strings.Join(names(children), "\n"), nil
 	})
 }
+
+// hasEnded is how a failure begins whose controller does not run any more.
+const hasEnded = "it has ended"
 
 // names returns the kinds and names of objects.
 func names(objects []unstructured.Unstructured) (names []string) {
