@@ -9,12 +9,18 @@ unexport BASH_ENV BASHOPTS CDPATH GREP_OPTIONS POSIXLY_CORRECT SHELLOPTS
 ifneq (,$(filter output-sync,$(.FEATURES)))
   MAKEFLAGS += --output-sync=none
 endif
-# These two come from the command line, not from a profile.
+# These come from the command line, not from a profile.
 ifneq (,$(findstring environment,$(origin N)))
   override N :=
 endif
 ifneq (,$(findstring environment,$(origin ARGS)))
   override ARGS :=
+endif
+ifneq (,$(findstring environment,$(origin START)))
+  override START :=
+endif
+ifneq (,$(findstring environment,$(origin STAGE)))
+  override STAGE :=
 endif
 
 # `make chapter 1`: the word after these targets is their argument. make takes it for a target, too, so there is a rule
@@ -28,7 +34,7 @@ ifneq (,$(filter $(with_chapter) $(with_exercise),$(firstword $(MAKECMDGOALS))))
     override N := $(words)
   endif
   ifneq (,$(word 2,$(N))$(filter cluster%,$(N))$(findstring ',$(N)))
-    what := $(if $(filter $(with_chapter),$(firstword $(MAKECMDGOALS))),a chapter: 2,an exercise: 2.3)
+    what := $(if $(filter $(with_chapter),$(firstword $(MAKECMDGOALS))),a chapter: 2,$(if $(filter bug,$(firstword $(MAKECMDGOALS))),a bug: 2,an exercise: 2.3))
     $(error make $(firstword $(MAKECMDGOALS)) takes one word, the number of $(subst :,: make $(firstword $(MAKECMDGOALS)),$(what)))
   endif
 %:: ;@:

@@ -7,9 +7,10 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 cd "$root"
+unset LONG ONLY RBAC SEED STAGE START # they are for other commands
 page=06-crd-codegen/bugs/README.md
 # In the order of the page: patches of internal/conformance/broken. Their names give the bugs away.
-patches=(status-each-time takes-secrets service-not-compared env-in-map-order silent-without-permission keeps-what-was-removed
+patches=(time-in-status takes-secrets service-not-compared env-in-map-order silent-without-permission keeps-what-was-removed
 	owned-with-retain five-requests-a-second ignores-tombstones trusts-its-store)
 
 number=${1-}
@@ -45,7 +46,10 @@ if [ ! -e "$mine" ]; then
 		sed -n "s/^## /# /p" "$page" | sed -n ${number}p
 		section report | sed '/^<details>/d'
 	} >"$mine.new/README.md"
-	git apply -p2 --directory="$mine.new" "$patch"
+	git apply -p2 --directory="$mine.new" "$patch" || {
+		rm -rf "$mine.new"
+		misuse "Chapter 6 has changes, and the bug does not fit: git stash them, then run make bug $number."
+	}
 	mv "$mine.new" "$mine"
 	say "The program with the bug is in $mine. Find it, mend it there, and run make bug $number again."
 fi

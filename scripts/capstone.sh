@@ -53,8 +53,11 @@ hint() {
 	head -n "$shown" <<<"$hints" | awk -v count="$count" '{ print "hint " NR " of " count ": " $0 }'
 }
 
-# sum: changes with the reader's files.
-sum() { find "$mine" -type f -exec cksum {} +; }
+# sum: changes with the reader's files, and not with those of an editor or a compiler. One can be gone before cksum reads it.
+sum() {
+	find "$mine" \( -name '.?*' -o -name '*~' -o -name 4913 -o -name __pycache__ -o -name target -o -name node_modules \) -prune \
+		-o -type f -exec cksum {} + 2>/dev/null || true
+}
 
 # watch: tries the controller each time one of its files is saved.
 watch() {
@@ -91,5 +94,5 @@ hint)
 	;;
 watch) [ -e "$mine" ] || misuse "There is no $mine: make capstone START=client-go begins." && watch ;;
 reset) reset ;;
-*) misuse "$1 is not for the capstone: make capstone, make hint capstone.7, make watch capstone or make reset capstone." ;;
+*) misuse "${1-} is not for the capstone: make capstone, make hint capstone.7, make watch capstone or make reset capstone." ;;
 esac

@@ -19,19 +19,19 @@ case $controller in
 twin*) package=06-crd-codegen/controller-runtime arguments=${controller#twin} rbac=06-crd-codegen/controller-runtime/role.yaml ;;
 mine)
 	[ -e "$root/$mine" ] || misuse "You have no controller yet: make capstone START=client-go begins one, or controller-runtime, python, shell."
-	controller=$mine rbac=$mine/role.yaml
-	if [ -x "$root/$mine/run" ]; then
-		controller=$root/$mine/run
-	elif ! ls "$root/$mine"/*.go >/dev/null 2>&1; then
+	controller=$root/$mine/run rbac=$mine/role.yaml
+	if ls "$root/$mine"/*.go >/dev/null 2>&1; then
+		package=$mine
+	elif [ ! -f "$controller" ] || [ ! -x "$controller" ]; then
 		misuse "$mine has neither Go files nor a program with the name run, which you may execute: chmod +x $mine/run"
 	fi
 	;;
 esac
-"$scripts/cluster-up.sh"
-"$scripts/kubectl" apply --server-side --force-conflicts -f "$root/06-crd-codegen/crd/coolops.cn_databasemanagers.yaml" >/dev/null
-"$scripts/kubectl" wait --for=condition=Established crd/databasemanagers.coolops.cn >/dev/null
+"$scripts/cluster-up.sh" || exit 2
+"$scripts/kubectl" apply --server-side --force-conflicts -f "$root/06-crd-codegen/crd/coolops.cn_databasemanagers.yaml" >/dev/null || exit 2
+"$scripts/kubectl" wait --for=condition=Established crd/databasemanagers.coolops.cn >/dev/null || exit 2
 if [ -z "$package" ] && [ -d "$root/$controller" ]; then
-	package=$controller # of this checkout
+	package=${controller%/} # of this checkout
 fi
 if [ -n "$package" ]; then
 	file=$state/bin/controller-${package##*/}
@@ -39,12 +39,12 @@ if [ -n "$package" ]; then
 	go build -C "$root" -o "$file" "./$package" || exit 2
 	# A short lease, so that the suite waits less; beside the other objects, so that it needs no permission elsewhere.
 	case $package in
-	06-crd-codegen | */controller-runtime | */bugs/*)
+	06-crd-codegen | 06-crd-codegen/controller-runtime | */bugs/*)
 		leader=('--leader-flags=--leader-elect --lease-duration=5s --lease-namespace={namespace}')
 		;;
 	esac
 fi
-go build -C "$root" -o "$state/bin/conformance" ./internal/conformance
+go build -C "$root" -o "$state/bin/conformance" ./internal/conformance || exit 2
 arguments=''
 for argument in "$@"; do
 	case $argument in *' '*) argument="'$argument'" ;; esac

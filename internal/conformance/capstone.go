@@ -71,12 +71,14 @@ func climb(ctx context.Context, o options, config *rest.Config, stdout, stderr i
 			continue
 		}
 		o := o
-		o.objects, o.steps, o.rest, o.parallel = 60, 20, 3*time.Second, 4
 		if number < len(stages) {
 			o.claims = append(slices.Clone(o.claims), "-leaders") // past has a case with an election
 		}
-		if o.sample = stage.sample; stage.timeout > 0 {
-			o.timeout = min(o.timeout, stage.timeout)
+		if o.sample == 0 {
+			o.sample = stage.sample
+		}
+		if stage.timeout > 0 && !o.waits {
+			o.timeout = stage.timeout
 		}
 		if stage.sample > 0 { // a sign of life
 			fmt.Fprintf(stderr, "stage %2d  %s ...\n", number, stage.title)
@@ -106,7 +108,7 @@ func climb(ctx context.Context, o options, config *rest.Config, stdout, stderr i
 	if reached == len(stages) {
 		fmt.Fprintln(stdout, "All that was tried is kept. make conformance tries more cases: see "+page(len(stages)))
 	}
-	if o.stage == 0 && o.reached != "" {
+	if o.stage == 0 && o.reached != "" && ctx.Err() == nil && !slices.ContainsFunc(results, Result.isUnseen) {
 		_ = os.WriteFile(o.reached, fmt.Appendln(nil, reached, len(stages)), 0o644) // make progress shows it, and nothing else needs it
 	}
 	return results
@@ -143,7 +145,7 @@ func (w *World) untilShape(ctx context.Context, did string, d, other *dbv1alpha1
 	return about(d.Name, during(did, w.await(ctx, "the children that it asks for", func(ctx context.Context) (string, error) {
 		seen, err := w.shapeOf(ctx, d, other)
 		if apierrors.IsNotFound(err) {
-			return fmt.Sprintf("- %s\n+ %v", "a Deployment with the name "+d.Spec.DeploymentName, err), nil
+			return fmt.Sprintf("- the Deployment that the spec names, and the claim that its pods name\n+ %v", err), nil
 		}
 		asks(&seen)
 		return diffOf(want, seen), err
@@ -211,8 +213,9 @@ func changes(ctx context.Context, w *World) error {
 	if err != nil {
 		return err
 	}
-	asks := func(s *shape) { *s = shape{Replicas: s.Replicas, Image: s.Image} }
-	if err := w.untilShape(ctx, "created a DatabaseManager", d, d, asks, shape{Image: "mysql:8.4.4"}); err != nil {
+	asks := func(s *shape) { *s = shape{Kinds: s.Kinds, Replicas: s.Replicas, Image: s.Image} }
+	want := shape{Kinds: []string{"Deployment", "Secret", "Service"}, Image: "mysql:8.4.4"}
+	if err := w.untilShape(ctx, "created a DatabaseManager", d, d, asks, want); err != nil {
 		return err
 	}
 	foreign, err := w.annotations(ctx, d, true)
@@ -228,14 +231,16 @@ func changes(ctx context.Context, w *World) error {
 		return err
 	}
 	did := "another manager set an annotation of each child; scaled the DatabaseManager to 2"
-	if err := w.untilShape(ctx, did, d, d, asks, shape{Replicas: 2, Image: "mysql:8.4.4"}); err != nil {
+	want.Replicas = 2
+	if err := w.untilShape(ctx, did, d, d, asks, want); err != nil {
 		return err
 	}
 	if err := w.patch(ctx, d.Name, `{"spec": {"version": "8.4.5"}}`); err != nil {
 		return err
 	}
 	did += "; changed its version"
-	if err := w.untilShape(ctx, did, d, d, asks, shape{Replicas: 2, Image: "mysql:8.4.5"}); err != nil {
+	want.Image = "mysql:8.4.5"
+	if err := w.untilShape(ctx, did, d, d, asks, want); err != nil {
 		return err
 	}
 	now, err := w.annotations(ctx, d, false)
@@ -288,6 +293,9 @@ func several(ctx context.Context, w *World) error {
 		return err
 	}
 	did += "; deleted the first"
+	if err := w.untilGone(ctx, one.Name); err != nil {
+		return about(one.Name, during(did, err))
+	}
 	if err := w.untilCollectedOf(ctx, one); err != nil {
 		return about(one.Name, during(did, err))
 	}

@@ -92,8 +92,11 @@ func TestStarters(t *testing.T) {
 	testkit.All(t, "compiles two programs")
 	t.Parallel()
 	root := testcluster.Root(t)
-	// The one in shell needs kubectl, and the one in Python takes another path.
-	script := "#!/bin/sh\nPATH='" + filepath.Join(filepath.Dir(testcluster.Kubeconfig(t)), "bin") + "':$PATH exec '%s' \"$@\"\n"
+	cluster := os.Getenv("CLUSTER_DIR")
+	if cluster == "" {
+		cluster = filepath.Join(root, ".cluster")
+	}
+	script := "#!/bin/sh\nPATH='" + cluster + "/bin':$PATH exec '%s' \"$@\"\n" // for kubectl, as make capstone does
 	for _, kind := range []string{"client-go", "controller-runtime", "python", "shell"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
@@ -145,7 +148,7 @@ func TestPythonClimbs(t *testing.T) {
 	testkit.All(t, "tries a whole program")
 	t.Parallel()
 	root, reached := testcluster.Root(t), filepath.Join(t.TempDir(), "reached")
-	code, output := climbs(t, filepath.Join(root, capstone, "role.yaml"), "--timeout", "15s",
+	code, output := climbs(t, filepath.Join(root, capstone, "role.yaml"),
 		"--controller", filepath.Join(root, "internal/conformance/python/run"), "--reached", reached)
 	if diff := cmp.Diff(upTo(9), verdicts(output)); code != 1 || diff != "" {
 		t.Errorf("exit code %d, the stages (-want +got):\n%s\n%s", code, diff, output)

@@ -360,6 +360,7 @@ func TestWrongUsageHasExitCode2(t *testing.T) {
 		"run make conformance":         {"--kubeconfig=y"},
 		"unknown flag: --x":            {"--x"},
 		"there is no stage 0":          {"--controller=x", "--kubeconfig=y", "--capstone", "--stage=0"},
+		"stage 3 has no promise end":   {"--controller=x", "--kubeconfig=y", "--capstone", "--stage=3", "--only=end"},
 		"ONLY needs the stage":         {"--controller=x", "--kubeconfig=y", "--capstone", "--only=end"},
 	} {
 		var stdout, stderr bytes.Buffer

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// participants returns who has sent the requests: the suite, and then the controllers in the order of their starts.
+// participants returns who has sent the requests: the suite, and then the controllers in the order of their first one.
 func participants(requests []Request) []string {
 	who := []string{suite}
 	for _, r := range requests {
@@ -15,7 +15,6 @@ func participants(requests []Request) []string {
 			who = append(who, r.Who)
 		}
 	}
-	slices.Sort(who[1:]) // the first ten
 	return who
 }
 

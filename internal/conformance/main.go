@@ -43,6 +43,7 @@ type options struct {
 	report      string
 	capstone    bool
 	stage       int
+	waits       bool   // the timeout is given
 	reached     string // a file
 	svg         string // a file
 	again       string // the command that has started the suite, for the reports
@@ -147,6 +148,14 @@ func parse(args []string) (o options, err error) {
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
+	o.waits = flags.Changed("timeout")
+	if o.capstone { // fewer cases, so that a stage is short
+		for name, value := range map[string]string{"objects": "60", "steps": "20", "rest": "3s", "parallel": "4"} {
+			if !flags.Changed(name) {
+				_ = flags.Set(name, value) // they are right
+			}
+		}
+	}
 	o.command, o.leaderFlags = strings.Fields(*controller), strings.Fields(*leader)
 	if _, err := os.Stat(*controller); err == nil {
 		o.command = []string{*controller} // there can be a space in its folder's name
@@ -165,6 +174,8 @@ func parse(args []string) (o options, err error) {
 		return o, fmt.Errorf("there is no stage %d: there are 1 to %d", o.stage, len(stages))
 	case o.capstone && o.only != "" && o.stage == 0:
 		return o, errors.New("ONLY needs the stage: STAGE=12 ONLY=" + o.only)
+	case o.capstone && o.only != "" && !slices.ContainsFunc(stages[o.stage-1].promises, func(p Promise) bool { return p.name == o.only }):
+		return o, fmt.Errorf("stage %d has no promise %s", o.stage, o.only)
 	case flags.NArg() > 0:
 		return o, fmt.Errorf("unknown argument %q: see --help", flags.Arg(0))
 	case len(o.command) == 0 || o.kubeconfig == "":

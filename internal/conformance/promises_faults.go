@@ -88,7 +88,7 @@ func (w *World) with(f *Fault, err error) error {
 	kind := cmp.Or(f.Verb, "write")
 	did := fmt.Sprintf("let %s %d about %s be %s", kind, f.Nth, f.Name, f.what())
 	if f.Nth == 0 {
-		did = fmt.Sprintf("let 30 %% of each %s about %s be %s", kind, f.Name, f.what())
+		did = fmt.Sprintf("let 30 %% of each %s about %s, 20 at most, be %s", kind, f.Name, f.what())
 	}
 	if hit := w.tap.hit(f); hit != nil {
 		did += fmt.Sprintf(" (%s %s %s)", hit.Verb, hit.Resource, hit.Name)

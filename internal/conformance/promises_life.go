@@ -217,6 +217,9 @@ func life(ctx context.Context, w *World) error {
 	if err := w.databases.Delete(ctx, "life", metav1.DeleteOptions{}); err != nil {
 		return err
 	}
+	if err := w.untilGone(ctx, "life"); err != nil {
+		return during("deleted a DatabaseManager", err)
+	}
 	if err := w.untilCollectedOf(ctx, d); err != nil {
 		return during("deleted a DatabaseManager", err)
 	}

@@ -362,7 +362,17 @@ func (w *World) usualVersion(ctx context.Context, name string) error {
 func (w *World) reportNoImage(ctx context.Context, name string) error {
 	pods := w.client.CoreV1().Pods(w.namespace)
 	var pod corev1.Pod
-	err := w.awaitCluster(ctx, "a pod that a kubelet has seen", func(ctx context.Context) (string, error) {
+	err := w.await(ctx, "a Deployment with a pod", func(ctx context.Context) (string, error) {
+		deployment, err := w.client.AppsV1().Deployments(w.namespace).Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return "+ none", unlessGone(err)
+		}
+		return diffOf(int32(1), *deployment.Spec.Replicas), nil
+	})
+	if err != nil {
+		return err
+	}
+	err = w.awaitCluster(ctx, "a pod that a kubelet has seen", func(ctx context.Context) (string, error) {
 		list, err := pods.List(ctx, metav1.ListOptions{})
 		i := slices.IndexFunc(list.Items, func(pod corev1.Pod) bool {
 			return strings.HasPrefix(pod.Name, name+"-") && len(pod.Status.ContainerStatuses) > 0
