@@ -136,16 +136,13 @@ func page(number int) string {
 	return fmt.Sprintf("06-crd-codegen/capstone/README.md#%d-%s", number, anchor)
 }
 
-// asked is what a stage asks for: of a shape, it leaves out the rest.
-type asked func(s *shape)
-
-// untilShape waits until a DatabaseManager's children have the shape that a stage asks for.
-func (w *World) untilShape(ctx context.Context, did string, d, other *dbv1alpha1.DatabaseManager, asks asked, want shape) error {
+// untilShape waits until a DatabaseManager's children have a shape, without what asks takes out of it: what no stage has asked for yet.
+func (w *World) untilShape(ctx context.Context, did string, d, other *dbv1alpha1.DatabaseManager, asks func(*shape), want shape) error {
 	asks(&want)
 	return about(d.Name, during(did, w.await(ctx, "the children that it asks for", func(ctx context.Context) (string, error) {
 		seen, err := w.shapeOf(ctx, d, other)
 		if apierrors.IsNotFound(err) {
-			return fmt.Sprintf("- the Deployment that the spec names, and the claim that its pods name\n+ %v", err), nil
+			return "- the Deployment that the spec names, and the claim that its pods name\n+ " + err.Error(), nil
 		}
 		asks(&seen)
 		return diffOf(want, seen), err
@@ -340,11 +337,7 @@ func namesTaken(ctx context.Context, w *World) error {
 	if err != nil {
 		return err
 	}
-	taken, err := w.createStrangers(ctx, d)
-	if err != nil {
-		return err
-	}
-	strangers, err := w.strangers(ctx)
+	taken, strangers, err := w.createStrangers(ctx, d)
 	if err != nil {
 		return err
 	}

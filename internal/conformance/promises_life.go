@@ -155,11 +155,7 @@ func life(ctx context.Context, w *World) error {
 			return err
 		}
 	}
-	taken, err := w.createStrangers(ctx, d)
-	if err != nil {
-		return err
-	}
-	strangers, err := w.strangers(ctx)
+	taken, strangers, err := w.createStrangers(ctx, d)
 	if err != nil {
 		return err
 	}
@@ -379,11 +375,11 @@ func (w *World) conflicts(ctx context.Context, d *dbv1alpha1.DatabaseManager, ta
 }
 
 // createStrangers creates objects that are none of the controller's business: for each kind of a DatabaseManager's children, one with the
-// name that a child would have. It returns the names of the Deployments to which such children belong.
-func (w *World) createStrangers(ctx context.Context, d *dbv1alpha1.DatabaseManager) (taken []string, err error) {
+// name that a child would have. It returns the names of the Deployments to which such children belong, and the objects as text.
+func (w *World) createStrangers(ctx context.Context, d *dbv1alpha1.DatabaseManager) (taken []string, strangers string, err error) {
 	children, err := w.children(ctx, d)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	for _, child := range children {
 		name := "taken-" + strings.ToLower(child.GetKind())
@@ -402,11 +398,12 @@ func (w *World) createStrangers(ctx context.Context, d *dbv1alpha1.DatabaseManag
 		}
 		options := metav1.CreateOptions{FieldManager: manager}
 		if _, err := w.objectsOf(&child).Create(ctx, stranger, options); err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		taken = append(taken, name)
 	}
-	return taken, nil
+	strangers, err = w.strangers(ctx)
+	return taken, strangers, err
 }
 
 // strangers returns these objects as text, without what Kubernetes' own controllers write.
