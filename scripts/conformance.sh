@@ -2,7 +2,8 @@
 # usage: conformance.sh [ARGUMENT...]
 # Finds out whether a controller of DatabaseManagers keeps its promises: chapter 6's, or the one that CONTROLLER starts. It is a command,
 # a package of this checkout, or "twin", chapter 6's with controller-runtime, "twin --as-it-comes", or "mine", the one of the capstone.
-# RBAC=file has the permissions that it needs, if they are not chapter 6's.
+# RBAC=file has the permissions that it needs, if they are not chapter 6's. RESOURCE=file describes another custom resource, as
+# internal/conformance/databasemanager.yaml does it for DatabaseManagers.
 # ONLY=name tries one promise; SEED=number decides what is left to chance; LONG=1 has 1,000 objects, takes
 # 1,000 steps, and watches it at rest for a minute. The arguments are the suite's: --help lists them.
 set -euo pipefail
@@ -28,8 +29,14 @@ mine)
 	;;
 esac
 "$scripts/cluster-up.sh" || exit 2
-"$scripts/kubectl" apply --server-side --force-conflicts -f "$root/06-crd-codegen/crd/coolops.cn_databasemanagers.yaml" >/dev/null || exit 2
-"$scripts/kubectl" wait --for=condition=Established crd/databasemanagers.coolops.cn >/dev/null || exit 2
+resource=${RESOURCE:-$root/internal/conformance/databasemanager.yaml}
+[ -r "$resource" ] || misuse "RESOURCE=$resource is no file that can be read: internal/conformance/databasemanager.yaml is an example."
+crd=$(sed -n 's/^crd: *//p' "$resource")
+if [ -n "$crd" ]; then # otherwise, the cluster knows the resource
+	crd=$(dirname "$resource")/$crd
+	"$scripts/kubectl" apply --server-side --force-conflicts -f "$crd" >/dev/null || exit 2
+	"$scripts/kubectl" wait --for=condition=Established -f "$crd" >/dev/null || exit 2
+fi
 if [ -z "$package" ] && [ -d "$root/$controller" ]; then
 	package=${controller%/} # of this checkout
 fi
@@ -50,7 +57,7 @@ for argument in "$@"; do
 	case $argument in *' '*) argument="'$argument'" ;; esac
 	arguments="$arguments${arguments:+ }$argument"
 done
-again="make conformance${CONTROLLER:+ CONTROLLER=\"$CONTROLLER\"}${arguments:+ ARGS=\"$arguments\"}"
+again="make conformance${RESOURCE:+ RESOURCE=\"$RESOURCE\"}${CONTROLLER:+ CONTROLLER=\"$CONTROLLER\"}${arguments:+ ARGS=\"$arguments\"}"
 exec "$state/bin/conformance" --kubeconfig="$kubeconfig" --controller="$controller" "${leader[@]}" --again="$again" \
-	--rbac="${RBAC:-$root/$rbac}" ${ONLY:+--only="$ONLY"} ${SEED:+--seed="$SEED"} \
+	--resource="$resource" --rbac="${RBAC:-$root/$rbac}" ${ONLY:+--only="$ONLY"} ${SEED:+--seed="$SEED"} \
 	${LONG:+--steps=1000 --objects=1000 --rest=1m} "$@"

@@ -311,7 +311,7 @@ func ready(ctx context.Context, w *World) error {
 	if _, err := w.create(ctx, "status", withPod); err != nil {
 		return err
 	}
-	d, _, err := w.untilReady(ctx, "status", "")
+	d, err := w.untilDatabaseReady(ctx, "status")
 	if err == nil {
 		err = failed("created a DatabaseManager; read availableReplicas", int32(1), d.Status.AvailableReplicas)
 	}
@@ -333,7 +333,7 @@ func namesTaken(ctx context.Context, w *World) error {
 	if _, err := w.create(ctx, "first", withPod); err != nil {
 		return err
 	}
-	d, _, err := w.untilReady(ctx, "first", "")
+	d, err := w.untilDatabaseReady(ctx, "first")
 	if err != nil {
 		return err
 	}

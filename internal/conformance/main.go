@@ -1,8 +1,9 @@
-// Command conformance finds out whether a controller of DatabaseManagers keeps its promises. It starts the controller, any program
-// that takes --kubeconfig, as a process behind a proxy (proxy.go), and looks at the cluster and at the requests only.
+// Command conformance finds out whether a controller of DatabaseManagers, or of another resource, keeps its promises. It starts the
+// controller, any program that takes --kubeconfig, as a process behind a proxy (proxy.go), and looks at the cluster and at the requests only.
 //
-// Read in this order: promises.go (the list), state.go (what is compared), promises_*.go (how each is tried), tap.go (which requests
-// are broken), schema.go (values for a walk), process.go, world.go, report.go. `make conformance` runs it.
+// Read in this order: promises.go (the list), resource.go (what is known of the resource), state.go (what is compared), promises_*.go (how
+// each is tried), tap.go (which requests are broken), schema.go (values for a walk), process.go, world.go, report.go.
+// `make conformance` runs it.
 package main
 
 import (
@@ -31,6 +32,8 @@ type options struct {
 	command     []string // the controller's
 	leaderFlags []string // what it takes in addition for an election
 	rbac        string
+	file        string    // of the custom resource
+	resource    *Resource // what it says
 	claims      []string
 	only        string
 	seed        uint64
@@ -67,6 +70,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var config *rest.Config
 	if err == nil {
 		config, err = clientcmd.BuildConfigFromFlags("", o.kubeconfig)
+	}
+	if err == nil {
+		o.resource, err = readResource(o.file, config)
 	}
 	if err != nil {
 		fmt.Fprintln(stderr, "conformance:", err)
@@ -130,6 +136,7 @@ func parse(args []string) (o options, err error) {
 	leader := flags.String("leader-flags", "--leader-elect", "what is added for an election; {namespace} becomes the namespace")
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster")
 	flags.StringVar(&o.rbac, "rbac", "06-crd-codegen/deploy/rbac.yaml", "manifest with the permissions that the controller needs")
+	flags.StringVar(&o.file, "resource", "internal/conformance/databasemanager.yaml", "what is known of the custom resource")
 	flags.StringSliceVar(&o.claims, "claims", []string{"all"}, "the promises that the controller makes, or all; -NAME leaves one out")
 	flags.StringVar(&o.only, "only", "", "the one promise to try")
 	flags.Uint64Var(&o.seed, "seed", 1, "decides what is left to chance")
@@ -206,6 +213,9 @@ func tryAlone(
 	return results, nil
 }
 
+// aboutDatabaseManagers are the promises that cannot be tried on a controller of another resource.
+var aboutDatabaseManagers = []string{"life", "status", "deletion", "data"}
+
 // tryAll tries promises, some at a time.
 func tryAll(ctx context.Context, o options, config *rest.Config, progress io.Writer, promises []Promise) []Result {
 	var mu sync.Mutex
@@ -221,6 +231,10 @@ func tryAll(ctx context.Context, o options, config *rest.Config, progress io.Wri
 		r := &results[i]
 		if !o.claimed(r.name) {
 			r.skipped = "--claims leaves it out"
+			continue
+		}
+		if !o.resource.isDatabaseManager() && slices.Contains(aboutDatabaseManagers, r.name) {
+			r.skipped = "it is about DatabaseManagers"
 			continue
 		}
 		group.Go(func() error {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -46,9 +47,9 @@ func (w *World) startController(arguments ...string) (*Process, error) {
 		return nil, err
 	}
 	defer log.Close() // the process has a copy
-	command := append(append([]string{}, w.command...), "--kubeconfig="+kubeconfig)
-	for _, argument := range arguments {
-		command = append(command, strings.ReplaceAll(argument, "{namespace}", w.namespace))
+	command := append(slices.Concat(w.command, []string{"--kubeconfig=" + kubeconfig}), arguments...)
+	for i := range command {
+		command[i] = strings.ReplaceAll(command[i], "{namespace}", w.namespace)
 	}
 	p.cmd = exec.Command(command[0], command[1:]...)
 	p.cmd.Stdout, p.cmd.Stderr = log, log

@@ -7,8 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/pmezard/go-difflib/difflib"
 	"golang.org/x/sync/errgroup"
+	"sigs.k8s.io/yaml"
 )
 
 // Promise is one thing that a controller promises, and how to find out.
@@ -76,16 +77,44 @@ func failed(did string, expected, seen any) error {
 	return nil
 }
 
-// diffOf returns what differs, in texts line by line, or nothing.
+// diffOf returns what differs, line by line, with three lines before and after it, or nothing. What is no text is compared as YAML.
 func diffOf(expected, seen any) string {
-	if text, ok := expected.(string); ok {
-		expected, seen = lines(text), lines(seen.(string))
+	before, after := lines(expected), lines(seen)
+	var diff []string
+	for i, group := range difflib.NewMatcher(before, after).GetGroupedOpCodes(3) {
+		if i > 0 {
+			diff = append(diff, "  ...")
+		}
+		for _, part := range group {
+			if part.Tag == 'e' {
+				diff = append(diff, prefixed("  ", before[part.I1:part.I2])...)
+				continue
+			}
+			diff = append(diff, prefixed("- ", before[part.I1:part.I2])...)
+			diff = append(diff, prefixed("+ ", after[part.J1:part.J2])...)
+		}
 	}
-	return cmp.Diff(expected, seen)
+	return strings.Join(diff, "\n")
 }
 
-func lines(text string) []string {
+// lines returns a text, or anything else as YAML, in lines.
+func lines(value any) []string {
+	text, ok := value.(string)
+	if !ok {
+		content, err := yaml.Marshal(value)
+		if err != nil {
+			panic(err) // numbers, maps and objects of the API have no cycles
+		}
+		text = string(content)
+	}
 	return strings.FieldsFunc(text, func(r rune) bool { return r == '\n' })
+}
+
+func prefixed(prefix string, lines []string) (prefixed []string) {
+	for _, line := range lines {
+		prefixed = append(prefixed, prefix+line)
+	}
+	return prefixed
 }
 
 // during says in a failure what was done before.

@@ -72,7 +72,7 @@ func (w *World) inherit(ctx context.Context, h heir) error {
 	}
 	adopt := func(s *dbv1alpha1.DatabaseManagerSpec) {
 		retain(s)
-		s.AdoptFrom = string(first.UID)
+		s.AdoptFrom = string(first.GetUID())
 	}
 	if _, err := w.create(ctx, h.name, adopt, h.change); err != nil {
 		return err
@@ -114,7 +114,7 @@ func (w *World) refused(ctx context.Context, name, did string) error {
 		if err != nil {
 			return "", err
 		}
-		if now := told(d); !strings.HasPrefix(now, "Ready=False ") || d.Status.ObservedGeneration == d.Generation {
+		if now := w.resource.told(d); !strings.HasPrefix(now, "Ready=False ") || d.Status.ObservedGeneration == d.Generation {
 			return fmt.Sprintf("- Ready=False, observedGeneration behind\n+ %s, observedGeneration %d of %d",
 				now, d.Status.ObservedGeneration, d.Generation), nil
 		}

@@ -50,7 +50,7 @@ func deletion(ctx context.Context, w *World) error {
 			metav1.DeletePropagationBackground, metav1.DeletePropagationForeground, metav1.DeletePropagationOrphan,
 		} {
 			cases = append(cases, farewell{policy: policy, cascade: cascade})
-			for _, r := range childResources {
+			for _, r := range w.resource.children {
 				for _, moment := range []string{"before", "with", "after"} {
 					cases = append(cases, farewell{policy: policy, cascade: cascade, resource: r.Resource, moment: moment})
 				}
@@ -71,7 +71,7 @@ func deletion(ctx context.Context, w *World) error {
 		}
 		d, _, err := w.untilReady(ctx, f.name, "")
 		if err == nil {
-			uids[i] = d.UID
+			uids[i] = d.GetUID()
 			before[i], err = w.left(ctx, d)
 		}
 		return about(f.name, during("created "+f.name, err))
@@ -120,7 +120,7 @@ func deletion(ctx context.Context, w *World) error {
 const owned = ", owned"
 
 // left returns for each child, by resource, what must not change when it outlives its owner.
-func (w *World) left(ctx context.Context, d *dbv1alpha1.DatabaseManager) (map[string]string, error) {
+func (w *World) left(ctx context.Context, d metav1.Object) (map[string]string, error) {
 	children, err := w.children(ctx, d)
 	left := map[string]string{}
 	for _, o := range children {
@@ -128,10 +128,10 @@ func (w *World) left(ctx context.Context, d *dbv1alpha1.DatabaseManager) (map[st
 		if o.GetDeletionTimestamp() != nil {
 			text += ", being deleted"
 		}
-		if slices.ContainsFunc(o.GetOwnerReferences(), func(owner metav1.OwnerReference) bool { return owner.UID == d.UID }) {
+		if slices.ContainsFunc(o.GetOwnerReferences(), func(owner metav1.OwnerReference) bool { return owner.UID == d.GetUID() }) {
 			text += owned
 		}
-		left[resourceOf(&o).Resource] = text
+		left[w.resource.resourceOf(&o).Resource] = text
 	}
 	return left, err
 }
@@ -185,12 +185,16 @@ func (w *World) untilCollected(ctx context.Context) error {
 	if err := yaml.Unmarshal([]byte(markers), &contents); err != nil {
 		return err
 	}
+	owner := w.resource.kind
 	name := fmt.Sprintf("marker-%d", time.Now().UnixNano())
 	for _, content := range contents {
 		o := unstructured.Unstructured{Object: content}
+		if !slices.Contains(w.resource.kinds, o.GroupVersionKind()) {
+			continue
+		}
 		o.SetName(name)
 		o.SetOwnerReferences([]metav1.OwnerReference{{
-			APIVersion: dbv1alpha1.GroupVersion.String(), Kind: "DatabaseManager", Name: name, UID: types.UID(name),
+			APIVersion: owner.GroupVersion().String(), Kind: owner.Kind, Name: name, UID: types.UID(name),
 		}})
 		if _, err := w.objectsOf(&o).Create(ctx, &o, metav1.CreateOptions{FieldManager: manager}); err != nil {
 			return err

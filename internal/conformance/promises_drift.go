@@ -13,8 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-
-	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 )
 
 // drift changes each field of the children that managedFields name as the controller's, and deletes each child.
@@ -22,7 +20,7 @@ func drift(ctx context.Context, w *World) error {
 	if _, err := w.startController(); err != nil {
 		return err
 	}
-	if _, err := w.create(ctx, "drift"); err != nil {
+	if _, err := w.createSample(ctx, 0, "drift"); err != nil {
 		return err
 	}
 	d, _, err := w.untilReady(ctx, "drift", "")
@@ -39,7 +37,7 @@ func drift(ctx context.Context, w *World) error {
 	}
 	for _, child := range children {
 		objects := w.objectsOf(&child)
-		fields := ownedFields(&child)
+		fields := w.ownedFields(&child)
 		w.random.Shuffle(len(fields), func(i, j int) { fields[i], fields[j] = fields[j], fields[i] })
 		if w.sample > 0 {
 			fields = fields[:min(len(fields), w.sample)]
@@ -59,7 +57,7 @@ func drift(ctx context.Context, w *World) error {
 			}
 			changed++
 			if err := w.untilBack(ctx, objects, &child, d); err != nil {
-				return about(d.Name, during("created a DatabaseManager with a volume, and without a version; "+did, err))
+				return about(d.GetName(), during("created "+w.resource.kind.Kind+" drift; "+did, err))
 			}
 		}
 		w.say("%s %s: %d of %d fields have another valid value, and came back", child.GetKind(), child.GetName(), changed, len(fields))
@@ -77,13 +75,58 @@ func drift(ctx context.Context, w *World) error {
 			return err
 		}
 		if err := w.untilBack(ctx, objects, &child, d); err != nil {
-			return about(d.Name, during("deleted "+child.GetKind()+" "+child.GetName(), err))
+			return about(d.GetName(), during("deleted "+child.GetKind()+" "+child.GetName(), err))
 		}
 	}
 	if _, _, err = w.untilReady(ctx, "drift", ""); err != nil {
 		return err
 	}
+	for _, child := range children {
+		if err := w.replaceSources(ctx, &child, d); err != nil {
+			return about(d.GetName(), err)
+		}
+	}
+	if !w.resource.isDatabaseManager() {
+		return nil
+	}
 	return w.addTwice(ctx)
+}
+
+// replaceSources gives each variable of a pod template that has a source a value in its place, and each volume another source. An
+// apply of the source alone is refused then, as there would be both.
+func (w *World) replaceSources(ctx context.Context, child *unstructured.Unstructured, d metav1.Object) error {
+	patches := []string{}
+	containers, _, _ := unstructured.NestedSlice(child.Object, "spec", "template", "spec", "containers")
+	for i, container := range containers {
+		variables, _ := container.(map[string]any)["env"].([]any)
+		for j, variable := range variables {
+			if variable, _ := variable.(map[string]any); variable["valueFrom"] != nil {
+				const format = `{"op": "replace", "path": "/spec/template/spec/containers/%d/env/%d", "value": {"name": %q, "value": "others"}}`
+				patches = append(patches, fmt.Sprintf(format, i, j, text(variable, "name")))
+			}
+		}
+	}
+	volumes, _, _ := unstructured.NestedSlice(child.Object, "spec", "template", "spec", "volumes")
+	for i, volume := range volumes {
+		if volume, _ := volume.(map[string]any); volume["emptyDir"] == nil {
+			const format = `{"op": "replace", "path": "/spec/template/spec/volumes/%d", "value": {"name": %q, "emptyDir": {}}}`
+			patches = append(patches, fmt.Sprintf(format, i, text(volume, "name")))
+		}
+	}
+	objects := w.objectsOf(child)
+	for _, patch := range patches {
+		options := metav1.PatchOptions{FieldManager: manager + "-other"}
+		if _, err := objects.Patch(ctx, child.GetName(), types.JSONPatchType, []byte("["+patch+"]"), options); err != nil {
+			return err
+		}
+		if err := w.untilBack(ctx, objects, child, d); err != nil {
+			return during("changed "+child.GetKind()+" "+child.GetName()+": "+patch, err)
+		}
+	}
+	if len(patches) > 0 {
+		w.say("%s %s: %d sources of variables and volumes came back", child.GetKind(), child.GetName(), len(patches))
+	}
+	return nil
 }
 
 // addTwice has another manager add an init container in which a variable is there twice: Extract reads no field of that Deployment.
@@ -99,18 +142,18 @@ func (w *World) addTwice(ctx context.Context) error {
 	}
 	deployments := w.client.AppsV1().Deployments(w.namespace)
 	options := metav1.PatchOptions{FieldManager: manager + "-other"}
-	before, err := deployments.Patch(ctx, d.Spec.DeploymentName, types.MergePatchType, []byte(patch), options)
+	before, err := deployments.Patch(ctx, d.GetName(), types.MergePatchType, []byte(patch), options)
 	if err != nil {
 		return err
 	}
 	w.say("another manager has added a variable twice to an init container of its own")
-	if err := w.patch(ctx, d.Name, `{"spec": {"version": "8.4.5"}}`); err != nil {
+	if err := w.patch(ctx, d.GetName(), `{"spec": {"version": "8.4.5"}}`); err != nil {
 		return err
 	}
 	const did = "another manager added " + patch + "; changed the version"
 	const what = "the Deployment to have the version, and what was added"
-	return about(d.Name, during(did, w.await(ctx, what, func(ctx context.Context) (string, error) {
-		now, err := deployments.Get(ctx, d.Spec.DeploymentName, metav1.GetOptions{})
+	return about(d.GetName(), during(did, w.await(ctx, what, func(ctx context.Context) (string, error) {
+		now, err := deployments.Get(ctx, d.GetName(), metav1.GetOptions{})
 		if err != nil {
 			return "", err
 		}
@@ -125,7 +168,7 @@ func (w *World) addTwice(ctx context.Context) error {
 
 // untilBack waits until a child is what it was.
 func (w *World) untilBack(
-	ctx context.Context, objects dynamic.ResourceInterface, was *unstructured.Unstructured, d *dbv1alpha1.DatabaseManager,
+	ctx context.Context, objects dynamic.ResourceInterface, was *unstructured.Unstructured, d metav1.Object,
 ) error {
 	want := w.normal(d, was)
 	return w.await(ctx, was.GetKind()+" "+was.GetName()+" to be what it was", func(ctx context.Context) (string, error) {
@@ -143,7 +186,7 @@ func (w *World) untilBack(
 // change gives a field another value that the server accepts, or removes it, and returns what it did: nothing if the server accepts
 // no other. What makes no difference is no change.
 func (w *World) change(
-	ctx context.Context, objects dynamic.ResourceInterface, name string, field fieldpath.Path, d *dbv1alpha1.DatabaseManager,
+	ctx context.Context, objects dynamic.ResourceInterface, name string, field fieldpath.Path, d metav1.Object,
 ) (did string, err error) {
 	before, err := objects.Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
@@ -175,8 +218,10 @@ func (w *World) change(
 	return "", nil
 }
 
-// ownedFields returns the fields that managedFields name, but those of Kubernetes' own controllers, and of the status.
-func ownedFields(o *unstructured.Unstructured) (fields []fieldpath.Path) {
+// ownedFields returns the fields that managedFields name, but those of Kubernetes' own controllers, and of the status; and without
+// that by which the controller knows its children.
+func (w *World) ownedFields(o *unstructured.Unstructured) (fields []fieldpath.Path) {
+	known := map[string]string{"owner": ".metadata.ownerReferences", "labels": ".metadata.labels"}[w.resource.KnownBy]
 	for _, entry := range o.GetManagedFields() {
 		isOthers := strings.HasPrefix(entry.Manager, "kube-") || strings.HasPrefix(entry.Manager, manager)
 		if isOthers || entry.Subresource != "" || entry.FieldsV1 == nil {
@@ -187,6 +232,9 @@ func ownedFields(o *unstructured.Unstructured) (fields []fieldpath.Path) {
 			continue // no fields that anybody could read
 		}
 		for path := range set.Leaves().All() {
+			if known != "" && strings.HasPrefix(path.String(), known) {
+				continue
+			}
 			fields = append(fields, path.Copy())
 		}
 	}

@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/sets"
 )
 
 // ends are the states after a creation and after a change, without a fault.
@@ -15,12 +18,13 @@ type ends struct {
 	writes           int // until it is deleted
 }
 
-// live takes a DatabaseManager through its life: created, changed, deleted. Both first ends have to be the wanted ones. Just before
-// each of the first two, it calls meanwhile. The change is to Retain: what was there before the deletion has to be there after it.
+// live takes an object through its life: created, changed, deleted. Both first ends have to be the wanted ones. Just before each of the
+// first two, it calls meanwhile. If children can be kept, the change does that, too: what was there before the deletion has to be there
+// after it. Otherwise, they have to go.
 func (w *World) live(ctx context.Context, name string, want ends, meanwhile ...func()) (seen ends, err error) {
 	start := time.Now()
 	call(meanwhile)
-	if _, err := w.create(ctx, name); err != nil {
+	if _, err := w.createSample(ctx, 0, name); err != nil {
 		return seen, err
 	}
 	d, state, err := w.untilReady(ctx, name, want.created)
@@ -33,10 +37,14 @@ func (w *World) live(ctx context.Context, name string, want ends, meanwhile ...f
 	}
 	seen.created = state
 	call(meanwhile)
-	if err := w.patch(ctx, name, `{"spec": {"version": "8.4.5", "deletionPolicy": "Retain"}}`); err != nil {
+	change := w.resource.Change.String()
+	if w.keeps() {
+		change = merge(change, w.resource.Keep.String())
+	}
+	if err := w.patch(ctx, name, change); err != nil {
 		return seen, err
 	}
-	did := "created " + name + ", changed its version, and its deletionPolicy to Retain"
+	did := "created " + name + ", changed it: " + change
 	if d, seen.changed, err = w.untilReady(ctx, name, want.changed); err != nil {
 		return seen, during(did, err)
 	}
@@ -45,7 +53,8 @@ func (w *World) live(ctx context.Context, name string, want ends, meanwhile ...f
 		if err != nil {
 			return err
 		}
-		return failed(did+"; compared its children before and after that", before, after)
+		missing := sets.New(lines(before)...).Difference(sets.New(lines(after)...)) // a change may add one, as a rollout does
+		return failed(did+"; looked for its children of before", "", strings.Join(sets.List(missing), "\n"))
 	}
 	if err := same(did); err != nil {
 		return seen, err
@@ -58,11 +67,17 @@ func (w *World) live(ctx context.Context, name string, want ends, meanwhile ...f
 		return seen, during(did, err)
 	}
 	seen.writes = len(w.tap.writes(name, start))
+	if !w.keeps() {
+		return seen, during(did, w.untilCollectedOf(ctx, d))
+	}
 	if err := same(did); err != nil {
 		return seen, err
 	}
 	return seen, w.deleteChildren(ctx, name, "") // so that the lists of children stay short
 }
+
+// keeps reports whether there are objects whose children stay when they are deleted.
+func (w *World) keeps() bool { return len(w.resource.Keep) > 0 }
 
 func call(functions []func()) {
 	for _, f := range functions {
@@ -77,7 +92,8 @@ func (w *World) withoutFaults(ctx context.Context) (ends, error) {
 	}
 	want, err := w.live(ctx, "unbroken", ends{})
 	if err == nil && want.writes == 0 {
-		err = failed("created, changed and deleted a DatabaseManager", "writes by way of the kubeconfig that the controller gets", "none")
+		did := "created, changed and deleted " + w.resource.kind.Kind + " unbroken"
+		err = failed(did, "writes by way of the kubeconfig that the controller gets", "none")
 	}
 	w.say("created, changed and deleted without a fault: %d writes", want.writes)
 	return want, err
@@ -125,7 +141,7 @@ func crash(ctx context.Context, w *World) error {
 	return nil
 }
 
-// ambiguity answers each write otherwise than the server. One controller has all cases, each with a DatabaseManager of its own.
+// ambiguity answers each write otherwise than the server. One controller has all cases, each with an object of its own.
 func ambiguity(ctx context.Context, w *World) error {
 	want, err := w.withoutFaults(ctx)
 	if err != nil {
@@ -183,10 +199,10 @@ func (w *World) sometimes() func() bool {
 	}
 }
 
-// succeed lets all writes about a DatabaseManager fail from its deletion on, until another one of its name is created. What a controller
+// succeed lets all writes about an object fail from its deletion on, until another one of its name is created. What a controller
 // tries again must not reach the children of that one.
 func (w *World) succeed(ctx context.Context, name string, want ends) error {
-	if _, err := w.create(ctx, name); err != nil {
+	if _, err := w.createSample(ctx, 0, name); err != nil {
 		return err
 	}
 	if _, _, err := w.untilReady(ctx, name, want.created); err != nil {

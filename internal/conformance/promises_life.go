@@ -21,14 +21,17 @@ import (
 
 // shape is what every controller's children have in common, whatever else it puts into them.
 type shape struct {
-	Kinds                          []string // of all children
-	NotOwned                       []string // children without the DatabaseManager as their controller
-	Deployment                     string   // its name
-	Replicas                       int32
-	Image                          string // of a container
-	Volume                         string // the size of the claim that a container mounts; empty: none
-	SelectsItsPods, ServesItsPods  bool   // by the selectors of the Deployment and the Service
-	SelectsNoOthers, ServesNoOther bool
+	Kinds      []string `json:"kinds of children,omitempty"`
+	NotOwned   []string `json:"without the DatabaseManager as controller,omitempty"`
+	Deployment string   `json:"Deployment,omitempty"` // its name
+	Replicas   int32    `json:"replicas"`
+	Image      string   `json:"image of a container,omitempty"`
+	Volume     string   `json:"size of the claim that a container mounts,omitempty"`
+
+	SelectsItsPods  bool `json:"the Deployment selects its pods,omitempty"`
+	ServesItsPods   bool `json:"the Service selects its pods,omitempty"`
+	SelectsNoOthers bool `json:"the Deployment selects no other pods,omitempty"`
+	ServesNoOther   bool `json:"the Service selects no other pods,omitempty"`
 }
 
 // shapeOf reads the shape of a DatabaseManager's children. Pods of the other one must not be selected.
@@ -110,7 +113,7 @@ func life(ctx context.Context, w *World) error {
 	d := &dbv1alpha1.DatabaseManager{}
 	check := func(did string, count int32, image string) error {
 		w.say("%s", did)
-		if d, _, err = w.untilReady(ctx, "life", ""); err != nil {
+		if d, err = w.untilDatabaseReady(ctx, "life"); err != nil {
 			return during(did, err)
 		}
 		seen, err := w.shapeOf(ctx, d, other)
@@ -226,6 +229,15 @@ func life(ctx context.Context, w *World) error {
 	return failed("looked at the objects of others in the end", strangers, after)
 }
 
+// untilDatabaseReady waits until a DatabaseManager is Ready.
+func (w *World) untilDatabaseReady(ctx context.Context, name string) (*dbv1alpha1.DatabaseManager, error) {
+	o, _, err := w.untilReady(ctx, name, "")
+	if err != nil {
+		return nil, err
+	}
+	return databaseOf(o)
+}
+
 // createOther creates a DatabaseManager with a volume, and waits until it is Ready.
 func (w *World) createOther(
 	ctx context.Context, name string, dbtype dbv1alpha1.DatabaseType, version, size string,
@@ -236,7 +248,7 @@ func (w *World) createOther(
 	if err != nil {
 		return nil, err
 	}
-	d, _, err := w.untilReady(ctx, name, "")
+	d, err := w.untilDatabaseReady(ctx, name)
 	return d, during(fmt.Sprintf("created a DatabaseManager of %s with a volume of %s", dbtype, size), err)
 }
 
@@ -258,7 +270,7 @@ func (w *World) passwordsDiffer(ctx context.Context, one, other *dbv1alpha1.Data
 }
 
 // annotations returns what another manager has set of the children: an annotation of each. It sets them before if set is true.
-func (w *World) annotations(ctx context.Context, d *dbv1alpha1.DatabaseManager, set bool) (string, error) {
+func (w *World) annotations(ctx context.Context, d metav1.Object, set bool) (string, error) {
 	children, err := w.children(ctx, d)
 	if err != nil {
 		return "", err
@@ -308,7 +320,7 @@ func (w *World) notReadyEarly(ctx context.Context, d *dbv1alpha1.DatabaseManager
 		if err != nil {
 			return err
 		}
-		if deployment.Spec.Paused && told(now) == "Ready=True" {
+		if deployment.Spec.Paused && w.resource.told(now) == isReady {
 			return failed(did, "Ready=False, or Unknown, as long as the pods are the old ones", "Ready=True")
 		}
 	}
@@ -333,7 +345,7 @@ func (w *World) conflicts(ctx context.Context, d *dbv1alpha1.DatabaseManager, ta
 			if err != nil {
 				return "", err
 			}
-			if now := told(d); !strings.HasPrefix(now, "Ready=False") || !strings.Contains(now, taken) {
+			if now := w.resource.told(d); !strings.HasPrefix(now, "Ready=False") || !strings.Contains(now, taken) {
 				return diffOf("Ready=False, with a message that contains "+taken, now), nil
 			}
 			return "", nil
@@ -409,7 +421,7 @@ func (w *World) createStrangers(ctx context.Context, d *dbv1alpha1.DatabaseManag
 // strangers returns these objects as text, without what Kubernetes' own controllers write.
 func (w *World) strangers(ctx context.Context) (string, error) {
 	texts := []string{}
-	for _, r := range childResources {
+	for _, r := range w.resource.children {
 		list, err := w.dynamic.Resource(r).Namespace(w.namespace).List(ctx, metav1.ListOptions{LabelSelector: "example.com/team=shop"})
 		if err != nil {
 			return "", err

@@ -45,7 +45,7 @@ func load(ctx context.Context, w *World) error {
 		}
 		memory = append(memory, used)
 		w.say("%d objects: %.1fs, %.1f requests for each, %.0f MB", w.objects, all.took.Seconds(), each, used)
-		did := fmt.Sprintf("created %d DatabaseManagers, counted the requests for each", w.objects)
+		did := fmt.Sprintf("created %d objects, counted the requests for each", w.objects)
 		expected := fmt.Sprintf("%d at most: twice as many as for one alone", 2*one.requests)
 		err = failed(did, expected, atMost(each, 2*float64(one.requests), expected))
 		if err != nil {
@@ -54,7 +54,7 @@ func load(ctx context.Context, w *World) error {
 		if prefix == "load1" {
 			p50, p99 := w.delays(prefix)
 			w.figure("requests for each object", "%.1f", each)
-			w.figure("from creation to Deployment, p50 and p99", "%.2f s and %.2f s", p50.Seconds(), p99.Seconds())
+			w.figure("from creation to "+w.resource.Children[0].Kind+", p50 and p99", "%.2f s and %.2f s", p50.Seconds(), p99.Seconds())
 			if w.objects >= 300 { // of fewer, Go's garbage is more than they are
 				w.figure("memory for each object", "%.0f kB", (used-empty)*1024/float64(w.objects))
 			}
@@ -65,11 +65,11 @@ func load(ctx context.Context, w *World) error {
 	}
 	limit := 1.5*memory[0] + 20
 	expected := fmt.Sprintf("%.0f MB of memory at most; it was %.0f MB the first time", limit, memory[0])
-	return failed(fmt.Sprintf("created %d DatabaseManagers, deleted them, and created as many again", w.objects),
+	return failed(fmt.Sprintf("created %d objects, deleted them, and created as many again", w.objects),
 		expected, atMost(memory[1], limit, expected))
 }
 
-// delays returns how long it took from the creation of a DatabaseManager to the first write of its Deployment.
+// delays returns how long it took from the creation of an object to the first write of its first kind of children.
 func (w *World) delays(prefix string) (p50, p99 time.Duration) {
 	created, delays := map[string]time.Time{}, []time.Duration{}
 	for _, r := range w.own.writes(prefix, time.Time{}) {
@@ -78,7 +78,7 @@ func (w *World) delays(prefix string) (p50, p99 time.Duration) {
 		}
 	}
 	for _, r := range w.tap.writes(prefix, time.Time{}) {
-		if at, ok := created[r.Name]; ok && r.Resource == "deployments" {
+		if at, ok := created[r.Name]; ok && r.Resource == w.resource.children[0].Resource {
 			delays = append(delays, r.At.Sub(at))
 			delete(created, r.Name)
 		}
@@ -98,13 +98,13 @@ func atMost(seen, limit float64, expected string) string {
 	return expected
 }
 
-// cost is what it takes until DatabaseManagers are Ready.
+// cost is what it takes until objects are Ready.
 type cost struct {
 	requests, writes int
 	took             time.Duration
 }
 
-// costOf creates DatabaseManagers, and waits until all are Ready, for at most so long, and nothing more is written.
+// costOf creates objects, and waits until all are Ready, for at most so long, and nothing more is written.
 func (w *World) costOf(ctx context.Context, prefix string, count int, limit time.Duration) (cost, error) {
 	names := make([]string, count)
 	for i := range names {
@@ -112,21 +112,21 @@ func (w *World) costOf(ctx context.Context, prefix string, count int, limit time
 	}
 	start := time.Now()
 	err := each(ctx, names, func(ctx context.Context, _ int, name string) error {
-		_, err := w.create(ctx, name)
+		_, err := w.createSample(ctx, 0, name)
 		return err
 	})
 	if err != nil {
 		return cost{}, err
 	}
-	err = w.awaitFor(ctx, limit, fmt.Sprintf("%d DatabaseManagers to be Ready", count), func(ctx context.Context) (string, error) {
+	err = w.awaitFor(ctx, limit, fmt.Sprintf("%d objects to be Ready", count), func(ctx context.Context) (string, error) {
 		if err := pause(ctx, time.Second); err != nil { // such a list costs the server as much as hundreds of writes
 			return "", err
 		}
-		list, err := w.databases.List(ctx, metav1.ListOptions{})
+		list, err := w.owners.List(ctx, metav1.ListOptions{})
 		ready := 0
 		if err == nil {
 			for _, d := range list.Items {
-				if strings.HasPrefix(d.Name, prefix) && told(&d) == "Ready=True" {
+				if strings.HasPrefix(d.GetName(), prefix) && w.resource.told(&d) == isReady {
 					ready++
 				}
 			}
@@ -134,7 +134,7 @@ func (w *World) costOf(ctx context.Context, prefix string, count int, limit time
 		return diffOf(fmt.Sprintf("%d are Ready", count), fmt.Sprintf("%d are Ready", ready)), err
 	})
 	if err != nil {
-		return cost{}, about(prefix, during(fmt.Sprintf("created %d DatabaseManagers", count), err))
+		return cost{}, about(prefix, during(fmt.Sprintf("created %d objects", count), err))
 	}
 	took := time.Since(start)
 	if err := w.untilQuiet(ctx); err != nil {
@@ -144,16 +144,16 @@ func (w *World) costOf(ctx context.Context, prefix string, count int, limit time
 	return cost{requests: requests, writes: len(w.tap.writes(prefix, start)), took: took}, nil
 }
 
-// deleteLoad deletes all DatabaseManagers, and waits for the end of their children.
+// deleteLoad deletes all objects, and waits for the end of their children.
 func (w *World) deleteLoad(ctx context.Context) error {
-	if err := w.databases.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
+	if err := w.owners.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
 		return err
 	}
 	for left, last := 1, 0; left != last && left > 0; { // as long as there is progress
 		last = left
 		err := w.await(ctx, "the end of all children", func(ctx context.Context) (string, error) {
 			left = 0
-			for _, r := range childResources {
+			for _, r := range w.resource.children {
 				list, err := w.dynamic.Resource(r).Namespace(w.namespace).List(ctx, metav1.ListOptions{})
 				if err != nil {
 					return "", err
@@ -166,7 +166,7 @@ func (w *World) deleteLoad(ctx context.Context) error {
 			return "", nil
 		})
 		if err != nil {
-			return during("deleted all DatabaseManagers", err)
+			return during("deleted all objects", err)
 		}
 	}
 	return nil

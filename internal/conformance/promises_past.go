@@ -10,20 +10,29 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/sets"
 
-	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/internal/netfault"
 )
 
-// history is what becomes of a DatabaseManager, and what a controller does not know that sees the beginning only.
+// history is what becomes of an object, and what a controller does not know that sees the beginning only.
 type history struct {
-	did    string
-	policy dbv1alpha1.DeletionPolicy // in the beginning; empty: the DatabaseManager is not there
-	then   action                    // with a controller that sees it
-	later  action                    // with one that sees the beginning; may be nil
-	end    outcome
+	did   string
+	first beginning
+	then  action // with a controller that sees it
+	later action // with one that sees the beginning; may be nil
+	end   outcome
 }
+
+// beginning is what an object is like at first.
+type beginning int
+
+const (
+	present beginning = iota
+	absent
+	keeping // its children stay when it is deleted
+)
 
 type action func(w *World, ctx context.Context, name string) error
 
@@ -37,33 +46,33 @@ const (
 )
 
 var histories = []history{
-	{"changed its version", "Delete", (*World).changeVersion, nil, alive},
-	{"created it", "", (*World).createAgain, nil, alive},
-	{"deleted it, and created another one of its name", "Delete", (*World).replace, nil, alive},
-	{"changed its deletionPolicy from Retain to Delete, and deleted it later", "Retain", (*World).policyDelete, (*World).delete, gone},
-	{"changed its deletionPolicy from Delete to Retain, and deleted it later", "Delete", (*World).policyRetain, (*World).delete, kept},
-	{"deleted it with the deletionPolicy Retain, and then its children", "Retain", (*World).deleteAll, nil, gone},
+	{"changed it", present, (*World).changeIt, nil, alive},
+	{"created it", absent, (*World).createAgain, nil, alive},
+	{"deleted it, and created another one of its name", present, (*World).replace, nil, alive},
+	{"changed it, so that its children no longer stay, and deleted it later", keeping, (*World).keepNot, (*World).delete, gone},
+	{"changed it, so that its children stay, and deleted it later", present, (*World).keep, (*World).delete, kept},
+	{"deleted it, so that its children stay, and then these", keeping, (*World).deleteAll, nil, gone},
 }
 
-func (w *World) changeVersion(ctx context.Context, name string) error {
-	return w.patch(ctx, name, `{"spec": {"version": "8.4.5"}}`)
+func (w *World) changeIt(ctx context.Context, name string) error {
+	return w.patch(ctx, name, w.resource.Change.String())
 }
 
-func (w *World) policyDelete(ctx context.Context, name string) error {
-	return w.patch(ctx, name, `{"spec": {"deletionPolicy": "Delete"}}`)
+func (w *World) keep(ctx context.Context, name string) error {
+	return w.patch(ctx, name, w.resource.Keep.String())
 }
 
-func (w *World) policyRetain(ctx context.Context, name string) error {
-	return w.patch(ctx, name, `{"spec": {"deletionPolicy": "Retain"}}`)
+func (w *World) keepNot(ctx context.Context, name string) error {
+	return w.patch(ctx, name, w.resource.undo(w.resource.Keep).String())
 }
 
 func (w *World) createAgain(ctx context.Context, name string) error {
-	_, err := w.create(ctx, name)
+	_, err := w.createSample(ctx, 0, name)
 	return err
 }
 
 func (w *World) delete(ctx context.Context, name string) error {
-	return w.databases.Delete(ctx, name, metav1.DeleteOptions{})
+	return w.owners.Delete(ctx, name, metav1.DeleteOptions{})
 }
 
 func (w *World) replace(ctx context.Context, name string) error {
@@ -89,14 +98,15 @@ func (w *World) deleteAll(ctx context.Context, name string) error {
 // past starts a controller that sees an earlier state of some resources, as from an API server that is behind: lists are answered as
 // of then, and watches bring nothing. Writes, and reads of one object, reach the server of today. Later, the controller sees it all.
 func past(ctx context.Context, w *World) error {
-	views := []view{{of: "all resources", resources: watched()}}
-	for _, resource := range watched() {
+	watched := w.resource.watched()
+	views := []view{{of: "all resources", resources: watched}}
+	for _, resource := range watched {
 		if resource != "pods" { // they are about the status only
 			views = append(views, view{of: resource, resources: []string{resource}})
 		}
 	}
 	if w.claimed("leaders") {
-		views = append(views, view{"all resources, and leads when the leader before is killed", watched(), true})
+		views = append(views, view{"all resources, and leads when the leader before is killed", watched, true})
 	}
 	for i, v := range choose(w, views) {
 		w.say("a controller that sees the past of %s", v.of)
@@ -118,13 +128,16 @@ type view struct {
 type witness struct {
 	history
 	name, before string
-	d            *dbv1alpha1.DatabaseManager
+	d            *unstructured.Unstructured
 }
 
-// seePast takes a DatabaseManager through each history, and then starts the controller that sees the past.
+// seePast takes an object through each history, and then starts the controller that sees the past.
 func (w *World) seePast(ctx context.Context, number int, v view) error {
 	witnesses := []*witness{}
 	for i, h := range histories {
+		if !w.keeps() && (h.first == keeping || h.end == kept) {
+			continue
+		}
 		witnesses = append(witnesses, &witness{history: h, name: fmt.Sprintf("past%d%d", number, i)})
 	}
 	flags := map[bool][]string{true: w.leaderFlags}[v.nextLeads]
@@ -133,10 +146,11 @@ func (w *World) seePast(ctx context.Context, number int, v view) error {
 		return err
 	}
 	err = each(ctx, witnesses, func(ctx context.Context, _ int, x *witness) error {
-		if x.policy == "" {
+		if x.first == absent {
 			return nil
 		}
-		_, err := w.create(ctx, x.name, func(s *dbv1alpha1.DatabaseManagerSpec) { s.DeletionPolicy = x.policy })
+		changes := map[beginning][]patch{keeping: {w.resource.Keep}}[x.first]
+		_, err := w.createSample(ctx, 0, x.name, changes...)
 		if err == nil {
 			x.d, _, err = w.untilReady(ctx, x.name, "")
 		}
@@ -148,14 +162,14 @@ func (w *World) seePast(ctx context.Context, number int, v view) error {
 	if err := w.untilCollected(ctx); err != nil {
 		return err
 	}
-	beginning, err := w.databases.List(ctx, metav1.ListOptions{})
+	before, err := w.owners.List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err
 	}
 	var late *Process
 	if v.nextLeads {
-		w.gates = newGates() // those of the leader stay open
-		if late, err = w.startInPast(beginning.ResourceVersion, v.resources, flags); err != nil {
+		w.gates = newGates(w.resource) // those of the leader stay open
+		if late, err = w.startInPast(before.GetResourceVersion(), v.resources, flags); err != nil {
 			return err
 		}
 	}
@@ -183,14 +197,14 @@ func (w *World) seePast(ctx context.Context, number int, v view) error {
 	if v.nextLeads {
 		err = w.untilNextLeads(ctx, lease)
 	} else {
-		late, err = w.startInPast(beginning.ResourceVersion, v.resources, flags)
+		late, err = w.startInPast(before.GetResourceVersion(), v.resources, flags)
 	}
-	present := func() {
+	open := func() {
 		for _, gate := range w.gates {
 			gate.Open()
 		}
 	}
-	defer present()
+	defer open()
 	if err != nil {
 		return err
 	}
@@ -213,7 +227,7 @@ func (w *World) seePast(ctx context.Context, number int, v view) error {
 	if err := pause(ctx, time.Second); err != nil {
 		return err
 	}
-	present()
+	open()
 	for _, x := range witnesses {
 		if x.later != nil {
 			if err := w.untilGone(ctx, x.name); err != nil {
@@ -291,7 +305,7 @@ func (w *World) allUnchanged(ctx context.Context, witnesses []*witness, when str
 		if err != nil {
 			return err
 		}
-		_, err = w.databases.Get(ctx, x.name, metav1.GetOptions{})
+		_, err = w.owners.Get(ctx, x.name, metav1.GetOptions{})
 		want, isGone := x.before, apierrors.IsNotFound(err)
 		switch {
 		case err != nil && !isGone:
@@ -310,7 +324,7 @@ func (w *World) allUnchanged(ctx context.Context, witnesses []*witness, when str
 }
 
 // lives returns what must stay as it is as long as nobody changes the spec: each child, its content, and its owner.
-func (w *World) lives(ctx context.Context, d *dbv1alpha1.DatabaseManager) (string, error) {
+func (w *World) lives(ctx context.Context, d metav1.Object) (string, error) {
 	children, err := w.children(ctx, d)
 	lines := []string{}
 	for _, o := range children {
@@ -321,7 +335,7 @@ func (w *World) lives(ctx context.Context, d *dbv1alpha1.DatabaseManager) (strin
 		if o.GetDeletionTimestamp() != nil {
 			line += ", being deleted"
 		}
-		if slices.ContainsFunc(o.GetOwnerReferences(), func(owner metav1.OwnerReference) bool { return owner.UID == d.UID }) {
+		if slices.ContainsFunc(o.GetOwnerReferences(), func(owner metav1.OwnerReference) bool { return owner.UID == d.GetUID() }) {
 			line += owned
 		}
 		lines = append(lines, line)
@@ -373,7 +387,7 @@ func gaps(ctx context.Context, w *World) error {
 		return err
 	}
 	cases := []gap{}
-	for _, resource := range watched() {
+	for _, resource := range w.resource.watched() {
 		if resource == "pods" { // there are none, so that a gap has nothing to hide
 			continue
 		}
@@ -382,7 +396,7 @@ func gaps(ctx context.Context, w *World) error {
 		}
 	}
 	for _, g := range connectionKinds {
-		cases = append(cases, gap{"all watches", watched(), g.did, g.meanwhile})
+		cases = append(cases, gap{"all watches", w.resource.watched(), g.did, g.meanwhile})
 	}
 	for i, g := range choose(w, cases) {
 		// A controller waits longer after each error. A new one begins with the shortest time.
@@ -415,7 +429,7 @@ func gaps(ctx context.Context, w *World) error {
 // missDeletion deletes an object of a resource while its watch is broken. The controller sees only that it is not there any more, or
 // that another one has its name.
 func (w *World) missDeletion(ctx context.Context, name, resource string, want ends) error {
-	if _, err := w.create(ctx, name); err != nil {
+	if _, err := w.createSample(ctx, 0, name); err != nil {
 		return err
 	}
 	if _, _, err := w.untilReady(ctx, name, want.created); err != nil {
@@ -424,7 +438,7 @@ func (w *World) missDeletion(ctx context.Context, name, resource string, want en
 	gate := w.gates[resource]
 	gate.Close()
 	var err error
-	if resource == "databasemanagers" {
+	if resource == w.resource.gvr.Resource {
 		// Its finalizers would hold it: the controller sees nothing, and cannot remove them.
 		if err = w.patch(ctx, name, `{"metadata": {"finalizers": null}}`); err == nil {
 			err = w.replace(ctx, name)

@@ -7,10 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // permissions takes away one verb after the other. Nobody who uses a controller can mend what it does not name.
@@ -58,7 +56,7 @@ func permissions(ctx context.Context, w *World) error {
 			return err
 		}
 		name := fmt.Sprintf("list%02d", i)
-		if _, err := w.create(ctx, name); err != nil {
+		if _, err := w.createSample(ctx, 0, name); err != nil {
 			return err
 		}
 		err := w.untilNamed(ctx, f, name, true) // there are other ways to see all objects
@@ -75,7 +73,7 @@ func (w *World) forbid(ctx context.Context, f *Fault, want ends) error {
 	remove := w.tap.add(f)
 	defer remove()
 	did := fmt.Sprintf("took away the permission to %s %s", f.Verb, f.Resource)
-	if _, err := w.create(ctx, f.Name); err != nil {
+	if _, err := w.createSample(ctx, 0, f.Name); err != nil {
 		return err
 	}
 	if err := w.untilNamed(ctx, f, f.Name, false); err != nil {
@@ -85,23 +83,25 @@ func (w *World) forbid(ctx context.Context, f *Fault, want ends) error {
 	if _, _, err := w.untilReady(ctx, f.Name, want.created); err != nil {
 		return about(f.Name, during(did+", and gave it back", err))
 	}
-	return about(f.Name+"r", during(did, w.forbidForRetain(ctx, f)))
+	if !w.keeps() {
+		return nil
+	}
+	return about(f.Name+"r", during(did, w.forbidUntilTheEnd(ctx, f)))
 }
 
-// forbidForRetain takes a verb away for an object with the deletionPolicy Retain, until its end.
-func (w *World) forbidForRetain(ctx context.Context, taken *Fault) error {
+// forbidUntilTheEnd takes a verb away for an object whose children stay, until its end.
+func (w *World) forbidUntilTheEnd(ctx context.Context, taken *Fault) error {
 	f := &Fault{Name: taken.Name + "r", Verb: taken.Verb, Resource: taken.Resource, Code: taken.Code}
 	remove := w.tap.add(f)
 	defer remove()
-	_, err := w.create(ctx, f.Name, func(s *dbv1alpha1.DatabaseManagerSpec) { s.DeletionPolicy = dbv1alpha1.DeletionPolicyRetain })
-	if err != nil {
+	if _, err := w.createSample(ctx, 0, f.Name, w.resource.Keep); err != nil {
 		return err
 	}
-	did := "created " + f.Name + ", with the deletionPolicy Retain"
+	did := "created " + f.Name + ", with " + w.resource.Keep.String()
 	if err := w.untilNamed(ctx, f, f.Name, false); err != nil {
 		return during(did, err)
 	}
-	if err := w.databases.Delete(ctx, f.Name, metav1.DeleteOptions{}); err != nil {
+	if err := w.delete(ctx, f.Name); err != nil {
 		return err
 	}
 	did += ", deleted it"
@@ -112,7 +112,7 @@ func (w *World) forbidForRetain(ctx context.Context, taken *Fault) error {
 	return during(did+", gave the permission back", w.untilGone(ctx, f.Name))
 }
 
-// untilNamed waits until the status of a DatabaseManager, or what the controller prints, says which permission is missing. If it is Ready
+// untilNamed waits until the status of an object, or what the controller prints, says which permission is missing. If it is Ready
 // or gone without a request that was refused, the permission was not needed. If mayManage is true, it may be Ready with such a request,
 // too.
 func (w *World) untilNamed(ctx context.Context, f *Fault, name string, mayManage bool) error {
@@ -126,21 +126,24 @@ func (w *World) untilNamed(ctx context.Context, f *Fault, name string, mayManage
 			return "", nil
 		}
 		now := "it is gone"
-		d, err := w.databases.Get(ctx, name, metav1.GetOptions{})
+		d, err := w.owners.Get(ctx, name, metav1.GetOptions{})
 		if unlessGone(err) != nil {
 			return "", err
 		}
 		if err == nil {
-			now = told(d)
-			ready := apimeta.FindStatusCondition(d.Status.Conditions, dbv1alpha1.ConditionReady)
-			if ready != nil && strings.Contains(ready.Message, "forbidden") && strings.Contains(ready.Message, f.Resource) {
-				return "", nil
+			now = w.resource.told(d)
+			status, _, _ := unstructured.NestedMap(d.Object, "status")
+			conditions, _ := status["conditions"].([]any)
+			for _, condition := range conditions {
+				if message := text(condition, "message"); strings.Contains(message, "forbidden") && strings.Contains(message, f.Resource) {
+					return "", nil
+				}
 			}
 		}
 		refused := "nothing was refused"
 		if w.tap.hit(f) != nil && !mayManage {
 			refused = "a request was refused"
-		} else if err != nil || now == "Ready=True" && d.DeletionTimestamp == nil {
+		} else if err != nil || now == isReady && d.GetDeletionTimestamp() == nil {
 			return "", nil
 		}
 		expected := fmt.Sprintf("%s is forbidden, in the status or in what the controller prints", f.Resource)

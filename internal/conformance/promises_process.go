@@ -21,7 +21,7 @@ func end(ctx context.Context, w *World) error {
 	const count = 20
 	name := func(i int) string { return fmt.Sprintf("end%02d", i) }
 	for i := range count { // before the start, so that it has them all to do
-		if _, err := w.create(ctx, name(i)); err != nil {
+		if _, err := w.createSample(ctx, 0, name(i)); err != nil {
 			return err
 		}
 	}
@@ -29,7 +29,7 @@ func end(ctx context.Context, w *World) error {
 	if err != nil {
 		return err
 	}
-	after := 1 + w.random.IntN(2*count) // each needs more than two writes
+	after := 1 + w.random.IntN(count) // each needs a write
 	err = w.await(ctx, fmt.Sprintf("%d writes", after), func(context.Context) (string, error) {
 		if n := len(w.tap.writes("", time.Time{})); n < after {
 			return fmt.Sprintf("%d writes", n), nil
@@ -37,11 +37,11 @@ func end(ctx context.Context, w *World) error {
 		return "", nil
 	})
 	if err != nil {
-		return during("created 20 DatabaseManagers, started the controller", err)
+		return during(fmt.Sprintf("created %d objects, started the controller", count), err)
 	}
 	p.signal(syscall.SIGTERM)
 	start := time.Now()
-	did := fmt.Sprintf("sent SIGTERM after %d writes or more, of a controller with %d DatabaseManagers to do", after, count)
+	did := fmt.Sprintf("sent SIGTERM after %d writes or more, of a controller with %d objects to do", after, count)
 	code, err := p.exit(ctx, drain)
 	if err != nil {
 		return failed(did, "an end within 30 s", err.Error())
@@ -75,7 +75,7 @@ func leaders(ctx context.Context, w *World) error {
 	names := []string{}
 	for i := range count {
 		names = append(names, fmt.Sprintf("led%02d", i))
-		if _, err := w.create(ctx, names[i]); err != nil {
+		if _, err := w.createSample(ctx, 0, names[i]); err != nil {
 			return err
 		}
 	}
@@ -86,9 +86,9 @@ func leaders(ctx context.Context, w *World) error {
 	defer stop()
 	group.Go(func() {
 		for i := 0; changing.Err() == nil; i++ {
-			patch := fmt.Sprintf(`{"spec": {"version": "8.4.%d"}}`, i)
+			change := []patch{w.resource.Change, w.resource.undo(w.resource.Change)}[i/count%2]
 			sent := time.Now()
-			_ = w.patch(changing, names[i%count], patch) // the next one comes soon
+			_ = w.patch(changing, names[i%count], change.String()) // the next one comes soon
 			w.slowest.Store(max(w.slowest.Load(), int64(time.Since(sent))))
 			_ = pause(changing, 50*time.Millisecond)
 		}

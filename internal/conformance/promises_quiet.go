@@ -5,10 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 )
 
 // pause waits for the span in which requests are counted.
@@ -21,7 +17,7 @@ func pause(ctx context.Context, span time.Duration) error {
 	}
 }
 
-// untilQuiet waits until there was no write for 2 s. A DatabaseManager is Ready before its controller has seen the last change. The next
+// untilQuiet waits until there was no write for 2 s. An object is Ready before its controller has seen the last change. The next
 // change can come from the cluster's controller of Deployments, so that one must have had nothing to do for 2 s, too.
 func (w *World) untilQuiet(ctx context.Context) error {
 	const span = 2 * time.Second
@@ -46,16 +42,13 @@ func (w *World) untilQuiet(ctx context.Context) error {
 
 // workOfTheCluster names the Deployments whose status does not say yet what their spec does: there are pods to create or to delete.
 func (w *World) workOfTheCluster(ctx context.Context) (work string, err error) {
-	list, err := w.client.AppsV1().Deployments(w.namespace).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return "", err
-	}
-	for _, d := range list.Items {
+	list, err := w.deployments(ctx)
+	for _, d := range list {
 		if d.Status.ObservedGeneration < d.Generation || d.Status.Replicas != *d.Spec.Replicas {
 			work += d.Name + " "
 		}
 	}
-	return work, nil
+	return work, err
 }
 
 // list returns one line for each request.
@@ -73,12 +66,12 @@ func quiet(ctx context.Context, w *World) error {
 	if err != nil {
 		return err
 	}
-	for name, change := range map[string]func(*dbv1alpha1.DatabaseManagerSpec){
-		"quiet-runs":   withPod,
-		"quiet-volume": func(*dbv1alpha1.DatabaseManagerSpec) {},
-		"quiet-stays":  func(s *dbv1alpha1.DatabaseManagerSpec) { s.DeletionPolicy = dbv1alpha1.DeletionPolicyRetain },
-	} {
-		if _, err := w.create(ctx, name, change); err != nil {
+	for i, name := range []string{"quiet-first", "quiet-second", "quiet-kept"} {
+		var changes []patch
+		if i == 2 {
+			changes = append(changes, w.resource.Keep)
+		}
+		if _, err := w.createSample(ctx, i%2, name, changes...); err != nil {
 			return err
 		}
 		if _, _, err := w.untilReady(ctx, name, ""); err != nil {
@@ -101,7 +94,7 @@ func quiet(ctx context.Context, w *World) error {
 	<-first.ended
 	since = time.Now()
 	resources := []string{}
-	for _, r := range childResources { // it sees them later than their owners
+	for _, r := range w.resource.children { // it sees them later than their owners
 		resources = append(resources, r.Resource)
 		w.gates[r.Resource].Close()
 		defer w.gates[r.Resource].Open()
@@ -116,11 +109,11 @@ func quiet(ctx context.Context, w *World) error {
 	if err != nil {
 		return err
 	}
-	for _, r := range childResources {
+	for _, r := range w.resource.children {
 		w.gates[r.Resource].Open()
 	}
 	// The write of a new one shows that it works again.
-	if _, err := w.create(ctx, "new"); err != nil {
+	if _, err := w.createSample(ctx, 0, "new"); err != nil {
 		return err
 	}
 	if _, _, err := w.untilReady(ctx, "new", ""); err != nil {

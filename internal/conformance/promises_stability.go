@@ -10,8 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-
-	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 )
 
 // stability puts children into states by chance while no controller runs. From each of them, the controller has to find the way back.
@@ -29,7 +27,7 @@ func stability(ctx context.Context, w *World) error {
 	}
 	states := make([]string, len(names))
 	err = each(ctx, names, func(ctx context.Context, i int, name string) error {
-		if _, err := w.create(ctx, name); err != nil {
+		if _, err := w.createSample(ctx, 0, name); err != nil {
 			return err
 		}
 		_, state, err := w.untilReady(ctx, name, "")
@@ -46,9 +44,9 @@ func stability(ctx context.Context, w *World) error {
 		p.kill()
 		<-p.stopped
 		done := map[string]string{}
-		undo := []func() error{}
+		undo, damaged := []func() error{}, 0
 		for _, name := range names {
-			d, err := w.databases.Get(ctx, name, metav1.GetOptions{})
+			d, err := w.owners.Get(ctx, name, metav1.GetOptions{})
 			if err != nil {
 				return err
 			}
@@ -57,8 +55,12 @@ func stability(ctx context.Context, w *World) error {
 				return err
 			}
 			did := []string{}
+			damaged += len(children)
 			for _, child := range children {
 				damage := damages[w.random.IntN(len(damages))]
+				if damage.loses == w.resource.KnownBy {
+					damage = damages[0]
+				}
 				if damage.do != nil {
 					if err := damage.do(w, ctx, d, &child); err != nil {
 						return fmt.Errorf("%s: %w", damage.did, err)
@@ -71,7 +73,7 @@ func stability(ctx context.Context, w *World) error {
 			}
 			done[name] = strings.Join(did, "; ")
 		}
-		w.say("round %d: started with %d damaged children, %d of them half deleted or doubled", round, 4*len(names), len(undo))
+		w.say("round %d: started with %d damaged children, %d of them half deleted or doubled", round, damaged, len(undo))
 		if p, err = w.startController(); err != nil {
 			return err
 		}
@@ -103,43 +105,44 @@ func stability(ctx context.Context, w *World) error {
 
 // damage is what may have happened to a child.
 type damage struct {
-	did  string
-	do   damaging // may be nil
-	undo damaging // what the one who did it does later; may be nil
+	did   string
+	do    damaging // may be nil
+	undo  damaging // what the one who did it does later; may be nil
+	loses string   // that by which some controllers know their children
 }
 
-type damaging func(w *World, ctx context.Context, d *dbv1alpha1.DatabaseManager, child *unstructured.Unstructured) error
+type damaging func(w *World, ctx context.Context, d metav1.Object, child *unstructured.Unstructured) error
 
 var damages = []damage{
-	{"nothing", nil, nil},
-	{"deleted", (*World).deleteChild, nil},
-	{"half deleted, with a finalizer of somebody else", (*World).halfDelete, (*World).removeFinalizers},
-	{"a field changed", (*World).changeAny, nil},
-	{"no owner", (*World).removeOwners, nil},
-	{"the labels changed", (*World).changeLabels, nil},
-	{"doubled, with the same labels and owner", (*World).double, (*World).deleteDouble},
+	{"nothing", nil, nil, ""},
+	{"deleted", (*World).deleteChild, nil, ""},
+	{"half deleted, with a finalizer of somebody else", (*World).halfDelete, (*World).removeFinalizers, ""},
+	{"a field changed", (*World).changeAny, nil, ""},
+	{"no owner", (*World).removeOwners, nil, "owner"},
+	{"the labels changed", (*World).changeLabels, nil, "labels"},
+	{"doubled, with the same labels and owner", (*World).double, (*World).deleteDouble, ""},
 }
 
-func (w *World) deleteChild(ctx context.Context, _ *dbv1alpha1.DatabaseManager, child *unstructured.Unstructured) error {
+func (w *World) deleteChild(ctx context.Context, _ metav1.Object, child *unstructured.Unstructured) error {
 	options := metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}
 	return w.objectsOf(child).Delete(ctx, child.GetName(), options)
 }
 
 const finalizer = "example.com/conformance"
 
-func (w *World) halfDelete(ctx context.Context, d *dbv1alpha1.DatabaseManager, child *unstructured.Unstructured) error {
+func (w *World) halfDelete(ctx context.Context, d metav1.Object, child *unstructured.Unstructured) error {
 	if err := w.patchChild(ctx, child, `{"metadata": {"finalizers": ["`+finalizer+`"]}}`); err != nil {
 		return err
 	}
 	return w.deleteChild(ctx, d, child)
 }
 
-func (w *World) removeFinalizers(ctx context.Context, _ *dbv1alpha1.DatabaseManager, child *unstructured.Unstructured) error {
+func (w *World) removeFinalizers(ctx context.Context, _ metav1.Object, child *unstructured.Unstructured) error {
 	return w.patchChild(ctx, child, `{"metadata": {"finalizers": null}}`)
 }
 
 // double creates a copy of a child under another name. What a controller does with it is its own decision, but all else has to stay right.
-func (w *World) double(ctx context.Context, _ *dbv1alpha1.DatabaseManager, child *unstructured.Unstructured) error {
+func (w *World) double(ctx context.Context, _ metav1.Object, child *unstructured.Unstructured) error {
 	copied := child.DeepCopy()
 	copied.SetName(doubleName(child))
 	for _, set := range [][]string{
@@ -152,15 +155,15 @@ func (w *World) double(ctx context.Context, _ *dbv1alpha1.DatabaseManager, child
 	return err
 }
 
-func (w *World) deleteDouble(ctx context.Context, _ *dbv1alpha1.DatabaseManager, child *unstructured.Unstructured) error {
+func (w *World) deleteDouble(ctx context.Context, _ metav1.Object, child *unstructured.Unstructured) error {
 	options := metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}
 	return unlessGone(w.objectsOf(child).Delete(ctx, doubleName(child), options))
 }
 
 func doubleName(child *unstructured.Unstructured) string { return child.GetName() + "-double" }
 
-func (w *World) changeAny(ctx context.Context, d *dbv1alpha1.DatabaseManager, child *unstructured.Unstructured) error {
-	fields := ownedFields(child)
+func (w *World) changeAny(ctx context.Context, d metav1.Object, child *unstructured.Unstructured) error {
+	fields := w.ownedFields(child)
 	if len(fields) == 0 {
 		return nil
 	}
@@ -168,12 +171,12 @@ func (w *World) changeAny(ctx context.Context, d *dbv1alpha1.DatabaseManager, ch
 	return err
 }
 
-func (w *World) removeOwners(ctx context.Context, _ *dbv1alpha1.DatabaseManager, child *unstructured.Unstructured) error {
+func (w *World) removeOwners(ctx context.Context, _ metav1.Object, child *unstructured.Unstructured) error {
 	return w.patchChild(ctx, child, `{"metadata": {"ownerReferences": null}}`)
 }
 
 // changeLabels leaves the owner reference as it is: an object with neither is somebody else's.
-func (w *World) changeLabels(ctx context.Context, _ *dbv1alpha1.DatabaseManager, child *unstructured.Unstructured) error {
+func (w *World) changeLabels(ctx context.Context, _ metav1.Object, child *unstructured.Unstructured) error {
 	labels := map[string]any{}
 	for label := range child.GetLabels() {
 		labels[label] = []any{nil, "another"}[w.random.IntN(2)]

@@ -61,11 +61,11 @@ func status(ctx context.Context, w *World) error {
 	}
 	w.say("the writes are let through again")
 	heal()
-	d, state, err := w.untilReady(ctx, name, "")
+	_, state, err := w.untilReady(ctx, name, "")
 	if err != nil {
 		return during(did+", and then let through", err)
 	}
-	image := "no container has the image mysql:8.4.5, of " + d.Name
+	image := "no container has the image mysql:8.4.5, of " + name
 	if strings.Contains(state, "image: mysql:8.4.5\n") {
 		image = ""
 	}
@@ -166,7 +166,7 @@ func (w *World) awaitStatus(ctx context.Context, name string, timeout time.Durat
 		if err != nil {
 			return "", err
 		}
-		return differs(told(d))
+		return differs(w.resource.told(d))
 	})
 }
 

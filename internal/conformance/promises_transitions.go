@@ -13,45 +13,40 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/kube-openapi/pkg/validation/spec"
-
-	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 )
 
-// step is one change of a DatabaseManager's spec, or of a child.
+// step is one change of an object's spec, or of a child.
 type step struct {
-	kind  string // of the child; empty: the DatabaseManager
+	kind  string // of the child; empty: the object
 	patch string // a merge patch of the spec, or a JSON patch of the child
 }
 
 func (s step) String() string { return strings.TrimSpace(s.kind + " " + s.patch) }
 
-// walk takes DatabaseManagers through steps.
+// walk takes objects through steps.
 type walk struct {
 	*World
-	properties map[string]spec.Schema
+	fields []field
 
 	mu       sync.Mutex
-	fresh    map[string]string // the state of the children of a new DatabaseManager, by its spec
+	fresh    map[string]string // the state of the children of a new object, by its spec
 	accepted int
 	refused  int
 }
 
 // transitions walks over what the CRD's schema allows, by chance, and changes children in between.
 func transitions(ctx context.Context, w *World) error {
-	properties, err := w.properties(ctx)
+	fields, err := w.fields(ctx)
 	if err != nil {
 		return err
 	}
-	delete(properties, "adoptFrom") // it is about another DatabaseManager's children
 	if _, err := w.startController(); err != nil {
 		return err
 	}
-	x := &walk{World: w, properties: properties, fresh: map[string]string{}}
+	x := &walk{World: w, fields: fields, fresh: map[string]string{}}
 	const walkers = 4
 	steps := w.steps
 	if w.sample > 0 {
@@ -60,14 +55,13 @@ func transitions(ctx context.Context, w *World) error {
 	err = each(ctx, make([]struct{}, walkers), func(ctx context.Context, i int, _ struct{}) error {
 		name := fmt.Sprintf("walk%d", i)
 		random := rand.New(rand.NewPCG(w.seed, uint64(i+1)))
-		volume := i%2 == 0
-		taken, err := x.walkAtRandom(ctx, name, volume, random, steps/walkers)
+		taken, err := x.walkAtRandom(ctx, name, i, random, steps/walkers)
 		var failure *Failure
 		if !errors.As(err, &failure) {
 			return err
 		}
 		w.say("%s has failed after %d steps: looking for the fewest that fail", name, len(taken))
-		return x.shorten(ctx, name, volume, taken, failure)
+		return x.shorten(ctx, name, i, taken, failure)
 	})
 	w.say("%d steps were accepted, %d were refused by the server; %d specs were compared with new objects",
 		x.accepted, x.refused, len(x.fresh))
@@ -76,9 +70,9 @@ func transitions(ctx context.Context, w *World) error {
 
 // walkAtRandom takes steps until one fails, and returns them, without those that the server has refused.
 func (x *walk) walkAtRandom(
-	ctx context.Context, name string, volume bool, random *rand.Rand, count int,
+	ctx context.Context, name string, sample int, random *rand.Rand, count int,
 ) (taken []step, err error) {
-	if err := x.begin(ctx, name, volume); err != nil {
+	if err := x.begin(ctx, name, sample); err != nil {
 		return nil, err
 	}
 	for len(taken) < count {
@@ -96,17 +90,12 @@ func (x *walk) walkAtRandom(
 	return taken, x.delete(ctx, name)
 }
 
-// begin creates the DatabaseManager. Whether it has a volume cannot be changed later.
-func (x *walk) begin(ctx context.Context, name string, volume bool) error {
-	_, err := x.create(ctx, name, func(s *dbv1alpha1.DatabaseManagerSpec) {
-		if !volume {
-			s.StorageSize = nil
-		}
-	})
-	if err != nil {
+// begin creates the object, like one of the samples.
+func (x *walk) begin(ctx context.Context, name string, sample int) error {
+	if _, err := x.createSample(ctx, sample, name); err != nil {
 		return err
 	}
-	_, _, err = x.untilReady(ctx, name, "")
+	_, _, err := x.untilReady(ctx, name, "")
 	return err
 }
 
@@ -115,21 +104,30 @@ func (x *walk) nextStep(ctx context.Context, name string, random *rand.Rand) (st
 	if random.IntN(3) == 0 {
 		return x.edit(ctx, name, random)
 	}
-	fields := slices.Sorted(maps.Keys(x.properties))
-	changes := map[string]any{}
-	for range 1 + random.IntN(2) {
-		field := fields[random.IntN(len(fields))]
-		values := valuesOf(x.properties[field], random)
-		changes[field] = values[random.IntN(len(values))]
+	if len(x.fields) == 0 {
+		return step{patch: "{}"}, nil
 	}
-	patch, err := json.Marshal(map[string]any{"spec": changes})
-	return step{patch: string(patch)}, err
+	changes := patch{}
+	for range 1 + random.IntN(2) {
+		f := x.fields[random.IntN(len(x.fields))]
+		values := f.values
+		if len(values) == 0 {
+			values = valuesOf(f.schema, random)
+		}
+		of, _ := changes[f.of].(map[string]any)
+		if of == nil {
+			of = map[string]any{}
+			changes[f.of] = of
+		}
+		of[f.name] = values[random.IntN(len(values))]
+	}
+	return step{patch: changes.String()}, nil
 }
 
 // edit returns a change of one child by somebody else: of a field that the controller has set; or an element of a list that is there
 // twice, of which the server only warns.
 func (x *walk) edit(ctx context.Context, name string, random *rand.Rand) (step, error) {
-	d, err := x.databases.Get(ctx, name, metav1.GetOptions{})
+	d, err := x.owners.Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return step{}, err
 	}
@@ -139,10 +137,10 @@ func (x *walk) edit(ctx context.Context, name string, random *rand.Rand) (step, 
 	}
 	child := children[random.IntN(len(children))]
 	size, isClaim, _ := unstructured.NestedString(child.Object, "spec", "resources", "requests", "storage")
-	if has, err := resource.ParseQuantity(size); isClaim && (err != nil || d.Spec.StorageSize == nil || has.Cmp(*d.Spec.StorageSize) != 0) {
+	if asked, _, _ := unstructured.NestedString(d.Object, "spec", "storageSize"); isClaim && size != asked {
 		return step{patch: "{}"}, nil // the server refuses the size, and so each apply
 	}
-	fields := ownedFields(&child)
+	fields := x.ownedFields(&child)
 	if len(fields) == 0 {
 		return step{patch: "{}"}, nil
 	}
@@ -168,10 +166,10 @@ func (x *walk) edit(ctx context.Context, name string, random *rand.Rand) (step, 
 	return step{child.GetKind(), string(text)}, err
 }
 
-// take takes a step, and waits until the children are like those of a new DatabaseManager with the same spec. The server may refuse
+// take takes a step, and waits until the children are like those of a new object with the same spec. The server may refuse
 // the step.
 func (x *walk) take(ctx context.Context, name string, s step) (accepted bool, err error) {
-	d, err := x.databases.Get(ctx, name, metav1.GetOptions{})
+	d, err := x.owners.Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return false, err
 	}
@@ -194,14 +192,14 @@ func (x *walk) take(ctx context.Context, name string, s step) (accepted bool, er
 	if refused {
 		return false, nil
 	}
-	if d, err = x.databases.Get(ctx, name, metav1.GetOptions{}); err != nil {
+	if d, err = x.owners.Get(ctx, name, metav1.GetOptions{}); err != nil {
 		return true, err
 	}
 	want, err := x.stateOfNew(ctx, d)
 	if err != nil {
 		return true, err
 	}
-	const what = " to have the children of a new DatabaseManager with its spec"
+	const what = " to have the children of a new object with its spec"
 	return true, about(name, x.await(ctx, name+what, func(ctx context.Context) (string, error) {
 		now, err := x.stateOfChildren(ctx, name)
 		return diffOf(want, now), err
@@ -209,7 +207,7 @@ func (x *walk) take(ctx context.Context, name string, s step) (accepted bool, er
 }
 
 // patchKind patches the child of a kind.
-func (x *walk) patchKind(ctx context.Context, d *dbv1alpha1.DatabaseManager, s step) error {
+func (x *walk) patchKind(ctx context.Context, d metav1.Object, s step) error {
 	children, err := x.children(ctx, d)
 	if err != nil {
 		return err
@@ -226,51 +224,61 @@ func (x *walk) patchKind(ctx context.Context, d *dbv1alpha1.DatabaseManager, s s
 
 // stateOfChildren returns the children as text. A claim's size is left out: many storage classes cannot change it.
 func (x *walk) stateOfChildren(ctx context.Context, name string) (string, error) {
-	d, err := x.databases.Get(ctx, name, metav1.GetOptions{})
+	d, err := x.owners.Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return "", err
 	}
 	children, err := x.children(ctx, d)
 	texts := []string{}
-	if d.Status.ObservedGeneration != d.Generation {
-		texts = append(texts, "observedGeneration of another generation\n")
+	if behind := x.behind(d); behind != "" {
+		texts = append(texts, behind+"\n")
 	}
 	for _, o := range children {
 		unstructured.RemoveNestedField(o.Object, "spec", "resources")
 		texts = append(texts, x.normal(d, &o))
 	}
+	slices.Sort(texts)
 	return strings.Join(texts, "---\n"), err
 }
 
-// stateOfNew returns the state of the children of a new DatabaseManager with the spec of d.
-func (x *walk) stateOfNew(ctx context.Context, d *dbv1alpha1.DatabaseManager) (string, error) {
-	same := d.Spec.DeepCopy()
-	same.DeploymentName = ""
-	key, err := json.Marshal(same)
-	if err != nil {
-		return "", err
+// behind says that a controller has not yet done what the spec asks for: by the status, or as it still writes.
+func (x *walk) behind(d *unstructured.Unstructured) string {
+	if behind := x.resource.behind(d); behind != "" {
+		return behind
 	}
+	return x.unsettled(d.GetName())
+}
+
+// stateOfNew returns the state of the children of a new object with the spec of d.
+func (x *walk) stateOfNew(ctx context.Context, d *unstructured.Unstructured) (string, error) {
+	content := patch{}
+	for _, field := range x.fields {
+		content[field.of] = d.Object[field.of]
+	}
+	key := strings.ReplaceAll(content.String(), d.GetName(), "{name}")
 	x.mu.Lock()
-	state, known := x.fresh[string(key)]
-	name := fmt.Sprintf("new%d-%s", len(x.fresh), d.Name)
+	state, known := x.fresh[key]
+	name := fmt.Sprintf("new%dof%s", len(x.fresh), d.GetName())
 	x.mu.Unlock()
 	if known {
 		return state, nil
 	}
-	same.DeploymentName = name
-	_, err = x.databases.Create(ctx, &dbv1alpha1.DatabaseManager{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: *same},
-		metav1.CreateOptions{FieldManager: manager})
-	if err != nil {
+	same := x.resource.sample(0, name)
+	if err := json.Unmarshal([]byte(strings.ReplaceAll(key, "{name}", name)), &content); err != nil {
+		return "", err
+	}
+	maps.Copy(same.Object, content)
+	if _, err := x.owners.Create(ctx, same, metav1.CreateOptions{FieldManager: manager}); err != nil {
 		return "", err
 	}
 	last := "" // a controller can say that it has seen the generation, and go on to create children
-	err = x.await(ctx, "the children of the new "+name, func(ctx context.Context) (string, error) {
-		d, err := x.databases.Get(ctx, name, metav1.GetOptions{})
+	err := x.await(ctx, "the children of the new "+name, func(ctx context.Context) (string, error) {
+		d, err := x.owners.Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return "", err
 		}
-		if d.Status.ObservedGeneration != d.Generation {
-			return diffOf("observedGeneration = generation", "observedGeneration of another generation"), nil
+		if behind := x.behind(d); behind != "" {
+			return diffOf("", behind), nil
 		}
 		if state, err = x.stateOfChildren(ctx, name); err != nil {
 			return "", err
@@ -280,23 +288,23 @@ func (x *walk) stateOfNew(ctx context.Context, d *dbv1alpha1.DatabaseManager) (s
 		return diffOf(before, state), nil
 	})
 	if err != nil {
-		return "", about(name, during("created a DatabaseManager with the spec "+string(key), err))
+		return "", about(name, during("created an object with "+key, err))
 	}
 	x.mu.Lock()
-	x.fresh[string(key)] = state
+	x.fresh[key] = state
 	x.mu.Unlock()
 	return state, x.delete(ctx, name)
 }
 
 // shorten looks for fewer steps that fail, too: without one half of them, a quarter, and so on, as delta debugging does.
-func (x *walk) shorten(ctx context.Context, name string, volume bool, steps []step, failure *Failure) error {
+func (x *walk) shorten(ctx context.Context, name string, sample int, steps []step, failure *Failure) error {
 	end, tries := time.Now().Add(time.Minute), 0
 	for size := max(1, len(steps)/2); ; size /= 2 {
 		for first := 0; first+size <= len(steps) && time.Now().Before(end); {
 			fewer := slices.Concat(steps[:first], steps[first+size:])
 			tries++
 			again := fmt.Sprintf("%s-again%d", name, tries)
-			err := x.begin(ctx, again, volume)
+			err := x.begin(ctx, again, sample)
 			for i := 0; err == nil && i < len(fewer); i++ {
 				_, err = x.take(ctx, again, fewer[i])
 			}
@@ -314,7 +322,7 @@ func (x *walk) shorten(ctx context.Context, name string, volume bool, steps []st
 			break
 		}
 	}
-	taken := []string{"created a DatabaseManager" + map[bool]string{true: " with a volume", false: ""}[volume]}
+	taken := []string{fmt.Sprintf("created an object like sample %d", sample%len(x.resource.Samples)+1)}
 	for _, s := range steps {
 		taken = append(taken, "  "+s.String())
 	}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"example.com/client-go-workbook/internal/test/testcluster"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 // BenchmarkProxy sends a request to the server, the same one through the proxy, and so on.
@@ -18,7 +19,9 @@ func BenchmarkProxy(b *testing.B) {
 	config := testcluster.Config(b)
 	testcluster.InstallDatabaseManagers(b, config)
 	config.QPS = -1
-	o := options{rbac: filepath.Join(testcluster.Root(b), "06-crd-codegen/deploy/rbac.yaml"), timeout: time.Minute}
+	o := options{
+		rbac: filepath.Join(testcluster.Root(b), rbac), resource: testkit.Must(readResource(resourceFile, config))(b), timeout: time.Minute,
+	}
 	w, err := newWorld(b.Context(), o, config, b.Logf)
 	if err != nil {
 		b.Fatal(err)

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -79,7 +81,8 @@ func (r Result) shown() []Request {
 		return r.writes
 	}
 	return slices.DeleteFunc(slices.Clone(r.writes), func(w Request) bool {
-		return !w.about(failure.About) || !failure.Until.IsZero() && w.At.After(failure.Until)
+		isRefused := w.Who == suite && w.Code == http.StatusUnprocessableEntity // drift tries values, and the server may refuse them
+		return isRefused || !w.about(failure.About) || !failure.Until.IsZero() && w.At.After(failure.Until)
 	})
 }
 
@@ -94,11 +97,23 @@ func (r Result) print(out io.Writer) {
 	}
 	writes := r.shown()
 	fmt.Fprintf(out, "  the last writes:\n%s", diagram(writes[max(0, len(writes)-maxWrites):]))
-	fmt.Fprintf(out, "  the controller's last lines:\n%s\n  read:   %s\n", indent(r.log), r.read)
+	fmt.Fprintf(out, "  the controller's last lines:\n%s\n  read:   %s\n", indent(cmp.Or(short(r.log), "none")), r.read)
 	if r.source != "" {
 		fmt.Fprintf(out, "  source: %s\n", r.source)
 	}
 	fmt.Fprintf(out, "  alone:  %s\n", r.alone)
+}
+
+// short cuts lines that are too long to be read.
+func short(text string) string {
+	const most = 240
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if runes := []rune(line); len(runes) > most {
+			lines[i] = string(runes[:most]) + "..."
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 func indent(text string) string {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"regexp/syntax"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,9 +15,33 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// properties returns what the CRD's schema says of the fields of a spec.
-func (w *World) properties(ctx context.Context) (map[string]spec.Schema, error) {
-	const name, version = "databasemanagers.coolops.cn", "v1alpha1"
+// field is a field that may change.
+type field struct {
+	of, name string // spec, and the field's own
+	values   []any
+	schema   spec.Schema // if there are no values
+}
+
+// fields returns the fields that may change.
+func (w *World) fields(ctx context.Context) (fields []field, err error) {
+	for of, names := range w.resource.MayChange {
+		var properties map[string]spec.Schema
+		for name, values := range names {
+			if len(values) == 0 && properties == nil {
+				if properties, err = w.properties(ctx, of); err != nil {
+					return nil, err
+				}
+			}
+			fields = append(fields, field{of, name, values, properties[name]})
+		}
+	}
+	slices.SortFunc(fields, func(a, b field) int { return strings.Compare(a.of+"."+a.name, b.of+"."+b.name) })
+	return fields, nil
+}
+
+// properties returns what the CRD's schema says of the fields of a spec, or of another part of the objects.
+func (w *World) properties(ctx context.Context, of string) (map[string]spec.Schema, error) {
+	name, version := w.resource.gvr.GroupResource().String(), w.resource.gvr.Version
 	definitions := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 	crd, err := w.dynamic.Resource(definitions).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
@@ -25,7 +50,7 @@ func (w *World) properties(ctx context.Context) (map[string]spec.Schema, error) 
 	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
 	for _, v := range versions {
 		v, _ := v.(map[string]any)
-		properties, found, _ := unstructured.NestedMap(v, "schema", "openAPIV3Schema", "properties", "spec", "properties")
+		properties, found, _ := unstructured.NestedMap(v, "schema", "openAPIV3Schema", "properties", of, "properties")
 		if v["name"] != version || !found {
 			continue
 		}
@@ -36,7 +61,7 @@ func (w *World) properties(ctx context.Context) (map[string]spec.Schema, error) 
 		schemas := map[string]spec.Schema{}
 		return schemas, json.Unmarshal(text, &schemas)
 	}
-	return nil, fmt.Errorf("CRD %s has no schema of %s: apply 06-crd-codegen/crd", name, version)
+	return nil, fmt.Errorf("CRD %s has no schema of %s.%s", name, version, of)
 }
 
 // valuesOf returns values for a field: none, those at the edges of what the schema allows, some by chance, and some that it refuses.

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
@@ -21,70 +21,71 @@ import (
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 )
 
-// childResources are the resources in which children are looked for.
-var childResources = []schema.GroupVersionResource{
-	{Group: "apps", Version: "v1", Resource: "deployments"},
-	{Version: "v1", Resource: "services"},
-	{Version: "v1", Resource: "secrets"},
-	{Version: "v1", Resource: "persistentvolumeclaims"},
-}
-
 // watched returns the resources whose watches can be held.
-func watched() []string {
-	resources := []string{"databasemanagers"}
-	for _, r := range childResources {
-		resources = append(resources, r.Resource)
+func (r *Resource) watched() []string {
+	resources := []string{r.gvr.Resource}
+	for _, child := range r.children {
+		resources = append(resources, child.Resource)
 	}
 	return append(resources, "pods")
 }
 
-// create creates a DatabaseManager of that name, which is also its Deployment's. It has a volume and no replicas: what matters is
-// what the controller writes, and pods would only take time.
+// createSample creates an object like a sample, with changes.
+func (w *World) createSample(ctx context.Context, i int, name string, changes ...patch) (*unstructured.Unstructured, error) {
+	return w.owners.Create(ctx, w.resource.sample(i, name, changes...), metav1.CreateOptions{FieldManager: manager})
+}
+
+// create creates a DatabaseManager like the first sample, with changes.
 func (w *World) create(
 	ctx context.Context, name string, change ...func(*dbv1alpha1.DatabaseManagerSpec),
 ) (*dbv1alpha1.DatabaseManager, error) {
-	d := &dbv1alpha1.DatabaseManager{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: dbv1alpha1.DatabaseManagerSpec{
-		Dbtype: dbv1alpha1.MySQL, DeploymentName: name, Replicas: new(int32(0)), StorageSize: new(resource.MustParse("1Gi")),
-	}}
+	d, err := databaseOf(w.resource.sample(0, name))
+	if err != nil {
+		return nil, err
+	}
 	for _, change := range change {
 		change(&d.Spec)
 	}
 	return w.databases.Create(ctx, d, metav1.CreateOptions{FieldManager: manager})
 }
 
+// databaseOf returns an object as a DatabaseManager.
+func databaseOf(o *unstructured.Unstructured) (*dbv1alpha1.DatabaseManager, error) {
+	d := &dbv1alpha1.DatabaseManager{}
+	return d, runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, d)
+}
+
 // manager is the suite's own name in managedFields.
 const manager = "conformance"
 
-// patch changes a DatabaseManager by a JSON merge patch.
+// patch changes an object by a JSON merge patch.
 func (w *World) patch(ctx context.Context, name, patch string) error {
-	_, err := w.databases.Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: manager})
+	_, err := w.owners.Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: manager})
 	return err
-}
-
-// resourceOf returns the resource of a child's kind.
-func resourceOf(child *unstructured.Unstructured) schema.GroupVersionResource {
-	i := slices.IndexFunc(childResources, func(r schema.GroupVersionResource) bool {
-		return r.Resource == strings.ToLower(child.GetKind())+"s"
-	})
-	return childResources[i]
 }
 
 // objectsOf returns the client for objects of a child's kind.
 func (w *World) objectsOf(child *unstructured.Unstructured) dynamic.ResourceInterface {
-	return w.dynamic.Resource(resourceOf(child)).Namespace(w.namespace)
+	return w.dynamic.Resource(w.resource.resourceOf(child)).Namespace(w.namespace)
 }
 
-// children returns the objects that are named after a DatabaseManager's Deployment, or that have it as an owner.
-func (w *World) children(ctx context.Context, d *dbv1alpha1.DatabaseManager) (children []unstructured.Unstructured, err error) {
-	for _, r := range childResources {
+// children returns the objects whose names begin with an object's stem, or that have it as an owner, or the label.
+func (w *World) children(ctx context.Context, d metav1.Object) (children []unstructured.Unstructured, err error) {
+	return w.childrenOf(ctx, stem(d), d.GetUID())
+}
+
+// childrenOf does so for a stem and a UID.
+func (w *World) childrenOf(ctx context.Context, stem string, uid types.UID) (children []unstructured.Unstructured, err error) {
+	label, value, hasLabel := strings.Cut(strings.ReplaceAll(w.resource.Label, "{name}", stem), "=")
+	for _, r := range w.resource.children {
 		list, err := w.dynamic.Resource(r).Namespace(w.namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return nil, err
 		}
 		for _, o := range list.Items {
-			named := Request{Name: o.GetName()}.about(d.Spec.DeploymentName)
-			owned := slices.ContainsFunc(o.GetOwnerReferences(), func(owner metav1.OwnerReference) bool { return owner.UID == d.UID })
-			if named || owned {
+			named := Request{Name: o.GetName()}.about(stem)
+			owned := slices.ContainsFunc(o.GetOwnerReferences(), func(owner metav1.OwnerReference) bool { return owner.UID == uid })
+			if named || owned || hasLabel && o.GetLabels()[label] == value {
 				children = append(children, o)
 			}
 		}
@@ -94,11 +95,11 @@ func (w *World) children(ctx context.Context, d *dbv1alpha1.DatabaseManager) (ch
 
 // normal returns an object as text, without what differs from one run to the next, and without what others answer for. So two runs
 // can be compared, and the server's defaults do not matter: both have them.
-func (w *World) normal(d *dbv1alpha1.DatabaseManager, o *unstructured.Unstructured) string {
+func (w *World) normal(d metav1.Object, o *unstructured.Unstructured) string {
 	o = o.DeepCopy()
 	owners := []string{}
 	for _, owner := range o.GetOwnerReferences() {
-		whose := map[bool]string{true: "this one", false: "another"}[owner.UID == d.UID]
+		whose := map[bool]string{true: "this one", false: "another"}[owner.UID == d.GetUID()]
 		isController := owner.Controller != nil && *owner.Controller
 		owners = append(owners, fmt.Sprintf("%s %s, %s, controller %t", owner.Kind, owner.Name, whose, isController))
 	}
@@ -120,22 +121,28 @@ func (w *World) normal(d *dbv1alpha1.DatabaseManager, o *unstructured.Unstructur
 	if err != nil {
 		panic(err) // it comes from JSON
 	}
-	names := strings.NewReplacer(string(d.UID), "UID", w.namespace, "NAMESPACE", d.Spec.DeploymentName, "NAME", d.Name, "NAME")
-	return names.Replace(string(text))
+	names := strings.NewReplacer(string(d.GetUID()), "UID", w.namespace, "NAMESPACE", stem(d), "NAME", d.GetName(), "NAME")
+	normal := names.Replace(string(text))
+	for _, ignored := range w.resource.ignored {
+		normal = ignored.ReplaceAllString(normal, "…")
+	}
+	return normal
 }
 
-// state returns all children of a DatabaseManager as text, and what its status says.
-func (w *World) state(ctx context.Context, d *dbv1alpha1.DatabaseManager) (string, error) {
+// state returns all children of an object as text, and what its status says.
+func (w *World) state(ctx context.Context, d *unstructured.Unstructured) (string, error) {
 	children, err := w.children(ctx, d)
-	texts := []string{fmt.Sprintf("status: %s, %d available\n", told(d), d.Status.AvailableReplicas)}
+	available, _, _ := unstructured.NestedInt64(d.Object, "status", "availableReplicas")
+	texts := []string{fmt.Sprintf("status: %s, %d available\n", w.resource.told(d), available)}
 	for _, o := range children {
 		texts = append(texts, w.normal(d, &o))
 	}
+	slices.Sort(texts[1:]) // their names may be any
 	return strings.Join(texts, "---\n"), err
 }
 
-// identities returns what must stay as long as a DatabaseManager lives: its children's UIDs, and the Secret's content.
-func (w *World) identities(ctx context.Context, d *dbv1alpha1.DatabaseManager) (string, error) {
+// identities returns what must stay as long as an object lives: its children's UIDs, and the Secret's content.
+func (w *World) identities(ctx context.Context, d metav1.Object) (string, error) {
 	children, err := w.children(ctx, d)
 	var all strings.Builder
 	for _, o := range children {
@@ -151,30 +158,31 @@ func (w *World) identities(ctx context.Context, d *dbv1alpha1.DatabaseManager) (
 // sum tells contents apart, and does not show them.
 func sum(content any) string { return fmt.Sprintf("%.4x", sha256.Sum256(fmt.Append(nil, content))) }
 
-// told returns in a few words what the status says about the current spec.
-func told(d *dbv1alpha1.DatabaseManager) string {
-	ready := apimeta.FindStatusCondition(d.Status.Conditions, dbv1alpha1.ConditionReady)
-	switch {
-	case ready == nil:
-		return "no condition Ready"
-	case ready.ObservedGeneration != d.Generation:
-		return fmt.Sprintf("Ready with observedGeneration %d of generation %d", ready.ObservedGeneration, d.Generation)
-	case ready.Status != metav1.ConditionTrue:
-		return fmt.Sprintf("Ready=%s %s: %s", ready.Status, ready.Reason, ready.Message)
-	case d.Status.ObservedGeneration != d.Generation:
-		return fmt.Sprintf("Ready=True, but status.observedGeneration %d of generation %d", d.Status.ObservedGeneration, d.Generation)
+// unsettled says what is not done yet about an object whose status does not say for which generation it is: it needs a second without a
+// write. Otherwise, it says nothing.
+func (w *World) unsettled(name string) string {
+	if len(w.resource.Ready.ObservedGeneration) > 0 {
+		return ""
 	}
-	return "Ready=True"
+	if len(w.tap.writes(name, time.Time{})) == 0 {
+		return "- a write\n+ none"
+	}
+	return list(w.tap.writes(name, time.Now().Add(-time.Second)))
 }
 
-// untilReady waits until a DatabaseManager is Ready, for its current spec, and its state is the wanted one, if one is given.
-func (w *World) untilReady(ctx context.Context, name, want string) (d *dbv1alpha1.DatabaseManager, state string, err error) {
+// untilReady waits until an object is Ready, for its current spec, and its state is the wanted one, if one is given.
+func (w *World) untilReady(ctx context.Context, name, want string) (d *unstructured.Unstructured, state string, err error) {
 	err = w.await(ctx, name+" to be Ready, with the children that it asks for", func(ctx context.Context) (string, error) {
-		if d, err = w.databases.Get(ctx, name, metav1.GetOptions{}); err != nil {
+		if d, err = w.owners.Get(ctx, name, metav1.GetOptions{}); err != nil {
 			return "", err
 		}
-		if diff := diffOf("Ready=True", told(d)); diff != "" {
+		if diff := diffOf(isReady, w.resource.told(d)); diff != "" {
 			return diff, nil
+		}
+		if want == "" {
+			if diff := w.unsettled(name); diff != "" {
+				return diff, nil
+			}
 		}
 		if state, err = w.state(ctx, d); err != nil || want == "" {
 			return "", err
@@ -184,26 +192,26 @@ func (w *World) untilReady(ctx context.Context, name, want string) (d *dbv1alpha
 	return d, state, err
 }
 
-// untilGone waits until a DatabaseManager is gone.
+// untilGone waits until an object is gone.
 func (w *World) untilGone(ctx context.Context, name string) error {
 	return w.await(ctx, name+" to be gone", func(ctx context.Context) (string, error) {
-		d, err := w.databases.Get(ctx, name, metav1.GetOptions{})
+		d, err := w.owners.Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return "", unlessGone(err)
 		}
-		return fmt.Sprintf("+ it is there, with the finalizers %q, and %s", d.Finalizers, told(d)), nil
+		return fmt.Sprintf("+ it is there, with the finalizers %q, and %s", d.GetFinalizers(), w.resource.told(d)), nil
 	})
 }
 
-// deleteChildren deletes the children that are named after a DatabaseManager, as a user does: all, or those of one resource.
+// deleteChildren deletes the children that are named after an object, as a user does: all, or those of one resource.
 func (w *World) deleteChildren(ctx context.Context, name, resource string) error {
-	children, err := w.children(ctx, &dbv1alpha1.DatabaseManager{Spec: dbv1alpha1.DatabaseManagerSpec{DeploymentName: name}})
+	children, err := w.childrenOf(ctx, name, "none")
 	if err != nil {
 		return err
 	}
 	options := metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}
 	for _, child := range children {
-		if resource != "" && resource != resourceOf(&child).Resource {
+		if resource != "" && resource != w.resource.resourceOf(&child).Resource {
 			continue
 		}
 		if err := unlessGone(w.objectsOf(&child).Delete(ctx, child.GetName(), options)); err != nil {
@@ -252,20 +260,28 @@ func (w *World) clusterIsLate(ctx context.Context) (bool, error) {
 	return false, err
 }
 
-// unobserved returns the generations of those Deployments at which the cluster's controller has not looked yet.
-func (w *World) unobserved(ctx context.Context) (map[types.UID]int64, error) {
-	list, err := w.dynamic.Resource(childResources[0]).Namespace(w.namespace).List(ctx, metav1.ListOptions{})
+// deployments returns the Deployments that the cluster's own controller works on.
+func (w *World) deployments(ctx context.Context) ([]appsv1.Deployment, error) {
+	if w.resource.gvr.GroupResource() == (schema.GroupResource{Group: "apps", Resource: "deployments"}) {
+		return nil, nil // they are the tried controller's
+	}
+	list, err := w.client.AppsV1().Deployments(w.namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
+	return list.Items, nil
+}
+
+// unobserved returns the generations of those Deployments at which the cluster's controller has not looked yet.
+func (w *World) unobserved(ctx context.Context) (map[types.UID]int64, error) {
+	list, err := w.deployments(ctx)
 	late := map[types.UID]int64{}
-	for _, o := range list.Items {
-		observed, _, _ := unstructured.NestedInt64(o.Object, "status", "observedGeneration")
-		if observed < o.GetGeneration() {
-			late[o.GetUID()] = o.GetGeneration()
+	for _, d := range list {
+		if d.Status.ObservedGeneration < d.Generation {
+			late[d.UID] = d.Generation
 		}
 	}
-	return late, nil
+	return late, err
 }
 
 // awaitFor is await with another timeout.
@@ -323,9 +339,9 @@ func (w *World) awaitCluster(ctx context.Context, what string, differs func(cont
 	})
 }
 
-// untilCollectedOf waits until the children of a DatabaseManager are gone that is gone itself. The garbage collector can be late. A child
+// untilCollectedOf waits until the children of an object are gone that is gone itself. The garbage collector can be late. A child
 // that does not have it as its controller is not for the garbage collector: the controller under test has left it behind.
-func (w *World) untilCollectedOf(ctx context.Context, d *dbv1alpha1.DatabaseManager) error {
+func (w *World) untilCollectedOf(ctx context.Context, d metav1.Object) error {
 	const what = "the end of its children"
 	deadline := time.Now().Add(w.timeout)
 	return w.awaitCluster(ctx, what, func(ctx context.Context) (string, error) {
@@ -334,7 +350,7 @@ func (w *World) untilCollectedOf(ctx context.Context, d *dbv1alpha1.DatabaseMana
 			return "", err
 		}
 		for _, o := range children {
-			if owner := metav1.GetControllerOf(&o); time.Now().After(deadline) && (owner == nil || owner.UID != d.UID) {
+			if owner := metav1.GetControllerOf(&o); time.Now().After(deadline) && (owner == nil || owner.UID != d.GetUID()) {
 				return "", failed("waited for "+what, "", strings.Join(names(children), "\n"))
 			}
 		}

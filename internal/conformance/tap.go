@@ -30,9 +30,10 @@ func (r Request) isWrite() bool {
 	return r.Resource != "events" && r.Resource != "leases" && !strings.HasSuffix(r.Resource, "reviews")
 }
 
-// about reports whether a request is about the object of that name, or about one that is named after it. Empty stands for all.
+// about reports whether a request is about the object of that name, or about one that is named after it: the name is a part of its own,
+// between dashes. Empty stands for all.
 func (r Request) about(name string) bool {
-	return name == "" || r.Name == name || strings.HasPrefix(r.Name, name+"-")
+	return name == "" || strings.Contains("-"+r.Name+"-", "-"+name+"-")
 }
 
 // Fault breaks a write on its way, or another request if it names a verb.

@@ -17,7 +17,6 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -38,6 +37,7 @@ type World struct {
 	config    *rest.Config // of the suite, as are the clients
 	client    kubernetes.Interface
 	dynamic   dynamic.Interface
+	owners    dynamic.ResourceInterface // of the custom resource
 	databases dbclient.DatabaseManagerInterface
 	random    *rand.Rand
 	say       func(format string, arguments ...any) // prints progress
@@ -59,7 +59,7 @@ type World struct {
 func newWorld(ctx context.Context, o options, config *rest.Config, say func(string, ...any)) (*World, error) {
 	w := &World{
 		options: o, config: config, say: say, resources: map[string]bool{}, random: rand.New(rand.NewPCG(o.seed, 0)),
-		gates: newGates(),
+		gates: newGates(o.resource),
 	}
 	config = rest.CopyConfig(config)
 	config.Wrap(w.record)
@@ -81,6 +81,7 @@ func newWorld(ctx context.Context, o options, config *rest.Config, say func(stri
 		return w, fmt.Errorf("creating a namespace: %w", err)
 	}
 	w.namespace = namespace.Name
+	w.owners = w.dynamic.Resource(o.resource.gvr).Namespace(w.namespace)
 	w.databases = databases.CoolopsV1alpha1().DatabaseManagers(w.namespace)
 	return w, w.createIdentity(ctx)
 }
@@ -108,9 +109,9 @@ type roundTripper func(*http.Request) (*http.Response, error)
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // newGates returns open gates, by resource.
-func newGates() map[string]*netfault.Gate {
+func newGates(of *Resource) map[string]*netfault.Gate {
 	gates := map[string]*netfault.Gate{}
-	for _, resource := range watched() {
+	for _, resource := range of.watched() {
 		gates[resource] = netfault.NewGate(resource)
 	}
 	return gates
@@ -121,6 +122,10 @@ func (w *World) createIdentity(ctx context.Context) error {
 	rules, err := rulesOf(w.rbac)
 	if err != nil {
 		return err
+	}
+	rules, global := w.resource.split(rules)
+	if len(rules) == 0 {
+		return fmt.Errorf("%s: no rule is about a resource in a namespace", w.rbac)
 	}
 	w.rules = rules
 	for _, rule := range rules {
@@ -138,6 +143,9 @@ func (w *World) createIdentity(ctx context.Context) error {
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: account},
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: w.namespace, Name: account}},
 	}, create)
+	if len(global) > 0 {
+		roleErr = errors.Join(roleErr, w.mayRead(ctx, account, global))
+	}
 	if err := errors.Join(accountErr, roleErr, bindingErr); err != nil {
 		return fmt.Errorf("creating the controller's ServiceAccount: %w", err)
 	}
@@ -163,6 +171,18 @@ func (w *World) createIdentity(ctx context.Context) error {
 	return nil
 }
 
+// mayRead lets the ServiceAccount read objects that have no namespace.
+func (w *World) mayRead(ctx context.Context, account string, rules []rbacv1.PolicyRule) error {
+	meta, create := metav1.ObjectMeta{Name: w.namespace}, metav1.CreateOptions{} // World.close deletes both
+	_, roleErr := w.client.RbacV1().ClusterRoles().Create(ctx, &rbacv1.ClusterRole{ObjectMeta: meta, Rules: rules}, create)
+	_, bindingErr := w.client.RbacV1().ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{
+		ObjectMeta: meta,
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: w.namespace},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: w.namespace, Name: account}},
+	}, create)
+	return errors.Join(roleErr, bindingErr)
+}
+
 // rulesOf returns the rules of all ClusterRoles and Roles of a manifest.
 func rulesOf(manifest string) (rules []rbacv1.PolicyRule, err error) {
 	file, err := os.Open(manifest)
@@ -184,19 +204,19 @@ func rulesOf(manifest string) (rules []rbacv1.PolicyRule, err error) {
 }
 
 // errOther means that the suite cannot say who has done what.
-var errOther = errors.New("another controller of DatabaseManagers runs on this cluster: end that one, and run this again")
+var errOther = errors.New("another controller of such objects runs on this cluster: end that one, and run this again")
 
-// untouched creates a DatabaseManager for which the suite starts no controller, and calls do. If somebody changes it, do's context ends,
+// untouched creates an object for which the suite starts no controller, and calls do. If somebody changes it, do's context ends,
 // and the error is errOther.
 func (w *World) untouched(ctx context.Context, do func(context.Context)) error {
-	made, err := w.create(ctx, "untouched")
+	made, err := w.createSample(ctx, 0, "untouched")
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	look := func(ctx context.Context) (touched bool, _ error) {
-		now, err := w.databases.Get(ctx, made.Name, metav1.GetOptions{})
-		if touched = err == nil && now.ResourceVersion != made.ResourceVersion; touched {
+		now, err := w.owners.Get(ctx, made.GetName(), metav1.GetOptions{})
+		if touched = err == nil && now.GetResourceVersion() != made.GetResourceVersion(); touched {
 			cancel(errOther)
 		}
 		return touched, nil // a look that fails is repeated
@@ -225,17 +245,16 @@ func (w *World) close() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // the caller's context may have ended
 	defer cancel()
-	list, err := w.databases.List(ctx, metav1.ListOptions{})
+	list, err := w.owners.List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err
 	}
-	for _, d := range list.Items { // no controller is left that would remove its finalizers
-		_, err := w.databases.Patch(ctx, d.Name, types.MergePatchType, []byte(`{"metadata": {"finalizers": null}}`), metav1.PatchOptions{})
-		if err != nil && !apierrors.IsNotFound(err) {
+	for _, o := range list.Items { // no controller is left that would remove its finalizers
+		if err := unlessGone(w.patch(ctx, o.GetName(), `{"metadata": {"finalizers": null}}`)); err != nil {
 			return err
 		}
 	}
-	for _, r := range childResources { // nor the suite's own
+	for _, r := range w.resource.children { // nor the suite's own
 		objects := w.dynamic.Resource(r).Namespace(w.namespace)
 		list, err := objects.List(ctx, metav1.ListOptions{})
 		if err != nil {
@@ -252,5 +271,9 @@ func (w *World) close() error {
 			}
 		}
 	}
-	return w.client.CoreV1().Namespaces().Delete(ctx, w.namespace, metav1.DeleteOptions{})
+	return errors.Join(
+		unlessGone(w.client.RbacV1().ClusterRoleBindings().Delete(ctx, w.namespace, metav1.DeleteOptions{})),
+		unlessGone(w.client.RbacV1().ClusterRoles().Delete(ctx, w.namespace, metav1.DeleteOptions{})),
+		w.client.CoreV1().Namespaces().Delete(ctx, w.namespace, metav1.DeleteOptions{}),
+	)
 }
