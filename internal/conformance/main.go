@@ -1,5 +1,5 @@
 // Command conformance finds out whether a controller of DatabaseManagers, or of another resource, keeps its promises. It starts the
-// controller, any program that takes --kubeconfig, as a process behind a proxy (proxy.go), and looks at the cluster and at the requests only.
+// controller, any program that takes --kubeconfig, as a process behind a proxy (proxy.go), and looks at the cluster and the requests only.
 //
 // Read in this order: promises.go (the list), resource.go (what is known of the resource), state.go (what is compared), promises_*.go (how
 // each is tried), tap.go (which requests are broken), schema.go (values for a walk), process.go, world.go, report.go.

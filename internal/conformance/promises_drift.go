@@ -95,22 +95,23 @@ func drift(ctx context.Context, w *World) error {
 // replaceSources gives each variable of a pod template that has a source a value in its place, and each volume another source. An
 // apply of the source alone is refused then, as there would be both.
 func (w *World) replaceSources(ctx context.Context, child *unstructured.Unstructured, d metav1.Object) error {
+	const replacement = `{"op": "replace", "path": "/spec/template/spec/%s", "value": %s}`
 	patches := []string{}
 	containers, _, _ := unstructured.NestedSlice(child.Object, "spec", "template", "spec", "containers")
 	for i, container := range containers {
 		variables, _ := container.(map[string]any)["env"].([]any)
 		for j, variable := range variables {
 			if variable, _ := variable.(map[string]any); variable["valueFrom"] != nil {
-				const format = `{"op": "replace", "path": "/spec/template/spec/containers/%d/env/%d", "value": {"name": %q, "value": "others"}}`
-				patches = append(patches, fmt.Sprintf(format, i, j, text(variable, "name")))
+				value := patch{"name": variable["name"], "value": "others"}
+				patches = append(patches, fmt.Sprintf(replacement, fmt.Sprintf("containers/%d/env/%d", i, j), value))
 			}
 		}
 	}
 	volumes, _, _ := unstructured.NestedSlice(child.Object, "spec", "template", "spec", "volumes")
 	for i, volume := range volumes {
 		if volume, _ := volume.(map[string]any); volume["emptyDir"] == nil {
-			const format = `{"op": "replace", "path": "/spec/template/spec/volumes/%d", "value": {"name": %q, "emptyDir": {}}}`
-			patches = append(patches, fmt.Sprintf(format, i, text(volume, "name")))
+			value := patch{"name": volume["name"], "emptyDir": map[string]any{}}
+			patches = append(patches, fmt.Sprintf(replacement, fmt.Sprintf("volumes/%d", i), value))
 		}
 	}
 	objects := w.objectsOf(child)

@@ -22,9 +22,14 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	config, err := clientcmd.BuildConfigFromFlags("", *kubeconfig)
+	file := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(&clientcmd.ClientConfigLoadingRules{ExplicitPath: *kubeconfig}, nil)
+	namespace, _, err := file.Namespace()
+	var config *rest.Config
 	if err == nil {
-		err = run(ctx, config, *elect)
+		config, err = file.ClientConfig()
+	}
+	if err == nil {
+		err = run(ctx, config, namespace, *elect)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -32,8 +37,8 @@ func main() {
 	}
 }
 
-// run works until ctx ends.
-func run(ctx context.Context, config *rest.Config, elect bool) error {
+// run works in a namespace, until ctx ends.
+func run(ctx context.Context, config *rest.Config, namespace string, elect bool) error {
 	databases, err := versioned.NewForConfig(config)
 	if err != nil {
 		return err
@@ -42,7 +47,7 @@ func run(ctx context.Context, config *rest.Config, elect bool) error {
 	if err != nil {
 		return err
 	}
-	_, _, _ = databases, client, elect // from here on it is yours
+	_, _, _, _ = databases, client, namespace, elect // from here on it is yours
 	<-ctx.Done()
 	return nil
 }

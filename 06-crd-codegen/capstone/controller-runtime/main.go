@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -30,9 +31,14 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	log.SetLogger(klog.Background())
-	config, err := clientcmd.BuildConfigFromFlags("", *kubeconfig)
+	file := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(&clientcmd.ClientConfigLoadingRules{ExplicitPath: *kubeconfig}, nil)
+	namespace, _, err := file.Namespace()
+	var config *rest.Config
 	if err == nil {
-		err = run(ctx, config, *elect)
+		config, err = file.ClientConfig()
+	}
+	if err == nil {
+		err = run(ctx, config, namespace, *elect)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -40,12 +46,16 @@ func main() {
 	}
 }
 
-// run works until ctx ends.
-func run(ctx context.Context, config *rest.Config, elect bool) error {
+// run works in a namespace, until ctx ends.
+func run(ctx context.Context, config *rest.Config, namespace string, elect bool) error {
 	if err := dbv1alpha1.Install(scheme.Scheme); err != nil {
 		return err
 	}
-	m, err := manager.New(config, manager.Options{Metrics: metricsserver.Options{BindAddress: "0"}})
+	config.QPS = -1 // client-go would wait after 5 requests a second; the server has limits of its own
+	m, err := manager.New(config, manager.Options{
+		Metrics: metricsserver.Options{BindAddress: "0"},
+		Cache:   cache.Options{DefaultNamespaces: map[string]cache.Config{namespace: {}}},
+	})
 	if err != nil {
 		return err
 	}
