@@ -58,5 +58,5 @@ func TestBug(t *testing.T) {
 	if text := testkit.Must(os.ReadFile(child))(t); string(text) != "mended" {
 		t.Errorf("the reader's file has become %q", text)
 	}
-	contains(t, makeIn(t, root, "progress"), 0, "\n1 of the bugs are mended.\n")
+	contains(t, makeIn(t, root, "progress"), 0, "\n  bugs         ##------------------  1 of 10\n")
 }

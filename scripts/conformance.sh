@@ -30,6 +30,7 @@ mine)
 esac
 "$scripts/cluster-up.sh" || exit 2
 resource=${RESOURCE:-$root/internal/conformance/databasemanager.yaml}
+[ -z "${RESOURCE-}" ] || [ -n "${RBAC-}" ] || misuse "RESOURCE needs RBAC: the file with the permissions of the controller."
 [ -r "$resource" ] || misuse "RESOURCE=$resource is no file that can be read: internal/conformance/databasemanager.yaml is an example."
 crd=$(sed -n 's/^crd: *//p' "$resource")
 if [ -n "$crd" ]; then # otherwise, the cluster knows the resource
@@ -46,7 +47,7 @@ if [ -n "$package" ]; then
 	go build -C "$root" -o "$file" "./$package" || exit 2
 	# A short lease, so that the suite waits less; beside the other objects, so that it needs no permission elsewhere.
 	case $package in
-	06-crd-codegen | 06-crd-codegen/controller-runtime | */bugs/*)
+	05-controller | 06-crd-codegen | 06-crd-codegen/controller-runtime | */bugs/*)
 		leader=('--leader-flags=--leader-elect --lease-duration=5s --lease-namespace={namespace}')
 		;;
 	esac
@@ -57,7 +58,7 @@ for argument in "$@"; do
 	case $argument in *' '*) argument="'$argument'" ;; esac
 	arguments="$arguments${arguments:+ }$argument"
 done
-again="make conformance${RESOURCE:+ RESOURCE=\"$RESOURCE\"}${CONTROLLER:+ CONTROLLER=\"$CONTROLLER\"}${arguments:+ ARGS=\"$arguments\"}"
+again="make conformance${RESOURCE:+ RESOURCE=\"$RESOURCE\"}${CONTROLLER:+ CONTROLLER=\"$CONTROLLER\"}${RBAC:+ RBAC=\"$RBAC\"}${arguments:+ ARGS=\"$arguments\"}"
 exec "$state/bin/conformance" --kubeconfig="$kubeconfig" --controller="$controller" "${leader[@]}" --again="$again" \
 	--resource="$resource" --rbac="${RBAC:-$root/$rbac}" ${ONLY:+--only="$ONLY"} ${SEED:+--seed="$SEED"} \
 	${LONG:+--steps=1000 --objects=1000 --rest=1m} "$@"

@@ -32,7 +32,7 @@ type options struct {
 	command     []string // the controller's
 	leaderFlags []string // what it takes in addition for an election
 	rbac        string
-	file        string    // of the custom resource
+	file        string    // describes the resource
 	resource    *Resource // what it says
 	claims      []string
 	only        string
@@ -136,7 +136,7 @@ func parse(args []string) (o options, err error) {
 	leader := flags.String("leader-flags", "--leader-elect", "what is added for an election; {namespace} becomes the namespace")
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster")
 	flags.StringVar(&o.rbac, "rbac", "06-crd-codegen/deploy/rbac.yaml", "manifest with the permissions that the controller needs")
-	flags.StringVar(&o.file, "resource", "internal/conformance/databasemanager.yaml", "what is known of the custom resource")
+	flags.StringVar(&o.file, "resource", "internal/conformance/databasemanager.yaml", "the file that describes the resource")
 	flags.StringSliceVar(&o.claims, "claims", []string{"all"}, "the promises that the controller makes, or all; -NAME leaves one out")
 	flags.StringVar(&o.only, "only", "", "the one promise to try")
 	flags.Uint64Var(&o.seed, "seed", 1, "decides what is left to chance")

@@ -81,7 +81,7 @@ func failed(did string, expected, seen any) error {
 func diffOf(expected, seen any) string {
 	before, after := lines(expected), lines(seen)
 	var diff []string
-	for i, group := range difflib.NewMatcher(before, after).GetGroupedOpCodes(3) {
+	for i, group := range difflib.NewMatcherWithJunk(before, after, false, nil).GetGroupedOpCodes(3) {
 		if i > 0 {
 			diff = append(diff, "  ...")
 		}

@@ -117,7 +117,11 @@ func (w *World) replaceSources(ctx context.Context, child *unstructured.Unstruct
 	objects := w.objectsOf(child)
 	for _, patch := range patches {
 		options := metav1.PatchOptions{FieldManager: manager + "-other"}
-		if _, err := objects.Patch(ctx, child.GetName(), types.JSONPatchType, []byte("["+patch+"]"), options); err != nil {
+		_, err := objects.Patch(ctx, child.GetName(), types.JSONPatchType, []byte("["+patch+"]"), options)
+		if apierrors.IsInvalid(err) {
+			continue // a pod template that cannot be changed
+		}
+		if err != nil {
 			return err
 		}
 		if err := w.untilBack(ctx, objects, child, d); err != nil {

@@ -48,15 +48,12 @@ func (w *World) live(ctx context.Context, name string, want ends, meanwhile ...f
 	if d, seen.changed, err = w.untilReady(ctx, name, want.changed); err != nil {
 		return seen, during(did, err)
 	}
-	same := func(did string) error {
-		after, err := w.identities(ctx, d)
-		if err != nil {
-			return err
-		}
-		missing := sets.New(lines(before)...).Difference(sets.New(lines(after)...)) // a change may add one, as a rollout does
-		return failed(did+"; looked for its children of before", "", strings.Join(sets.List(missing), "\n"))
+	after, err := w.identities(ctx, d)
+	if err != nil {
+		return seen, err
 	}
-	if err := same(did); err != nil {
+	lost := sets.New(lines(before)...).Difference(sets.New(lines(after)...)) // a change may add one, as a rollout does
+	if err := failed(did+"; looked for its children of before", strings.Join(sets.List(lost), "\n"), ""); err != nil {
 		return seen, err
 	}
 	if err := w.delete(ctx, name); err != nil {
@@ -70,7 +67,11 @@ func (w *World) live(ctx context.Context, name string, want ends, meanwhile ...f
 	if !w.keeps() {
 		return seen, during(did, w.untilCollectedOf(ctx, d))
 	}
-	if err := same(did); err != nil {
+	kept, err := w.identities(ctx, d)
+	if err == nil {
+		err = failed(did+"; compared its children before and after that", after, kept)
+	}
+	if err != nil {
 		return seen, err
 	}
 	return seen, w.deleteChildren(ctx, name, "") // so that the lists of children stay short
@@ -94,6 +95,9 @@ func (w *World) withoutFaults(ctx context.Context) (ends, error) {
 	if err == nil && want.writes == 0 {
 		did := "created, changed and deleted " + w.resource.kind.Kind + " unbroken"
 		err = failed(did, "writes by way of the kubeconfig that the controller gets", "none")
+	}
+	if err == nil && want.created == want.changed {
+		err = fmt.Errorf("no child shows the change %s: name another one", w.resource.Change)
 	}
 	w.say("created, changed and deleted without a fault: %d writes", want.writes)
 	return want, err
@@ -170,7 +174,9 @@ func ambiguity(ctx context.Context, w *World) error {
 		}
 		cases = append(cases, f)
 	}
-	cases = choose(w, cases)
+	// By chance, the last write could be left out, after which no event brings another try.
+	last := &Fault{Nth: want.writes, Code: http.StatusInternalServerError}
+	cases = append(choose(w, cases), last)
 	w.say("%d cases: 500, 504, 409, 429 or a closed connection, with the write done or not; reads answered 500", len(cases))
 	return each(ctx, cases, func(ctx context.Context, i int, f *Fault) error {
 		f.Name = fmt.Sprintf("answer%02d", i)
@@ -214,7 +220,11 @@ func (w *World) succeed(ctx context.Context, name string, want ends) error {
 	if err := w.delete(ctx, name); err != nil {
 		return err
 	}
-	did := "let each write about " + name + " be answered 500; deleted it"
+	// Its finalizers would hold it: the controller cannot remove them.
+	if err := unlessGone(w.patch(ctx, name, `{"metadata": {"finalizers": null}}`)); err != nil {
+		return err
+	}
+	did := "let each write about " + name + " be answered 500; deleted it, without finalizers"
 	if err := w.untilGone(ctx, name); err != nil {
 		return during(did, err)
 	}

@@ -59,7 +59,7 @@ func load(ctx context.Context, w *World) error {
 				w.figure("memory for each object", "%.0f kB", (used-empty)*1024/float64(w.objects))
 			}
 		}
-		if err := w.deleteLoad(ctx); err != nil {
+		if err := w.deleteLoad(ctx, prefix); err != nil {
 			return err
 		}
 	}
@@ -78,9 +78,14 @@ func (w *World) delays(prefix string) (p50, p99 time.Duration) {
 		}
 	}
 	for _, r := range w.tap.writes(prefix, time.Time{}) {
-		if at, ok := created[r.Name]; ok && r.Resource == w.resource.children[0].Resource {
-			delays = append(delays, r.At.Sub(at))
-			delete(created, r.Name)
+		if r.Resource != w.resource.children[0].Resource {
+			continue
+		}
+		for name, at := range created {
+			if r.about(name) {
+				delays = append(delays, r.At.Sub(at))
+				delete(created, name)
+			}
 		}
 	}
 	if len(delays) == 0 {
@@ -126,7 +131,7 @@ func (w *World) costOf(ctx context.Context, prefix string, count int, limit time
 		ready := 0
 		if err == nil {
 			for _, d := range list.Items {
-				if strings.HasPrefix(d.GetName(), prefix) && w.resource.told(&d) == isReady {
+				if strings.HasPrefix(d.GetName(), prefix) && w.resource.told(&d) == isReady && w.unsettled(d.GetName()) == "" {
 					ready++
 				}
 			}
@@ -144,8 +149,8 @@ func (w *World) costOf(ctx context.Context, prefix string, count int, limit time
 	return cost{requests: requests, writes: len(w.tap.writes(prefix, start)), took: took}, nil
 }
 
-// deleteLoad deletes all objects, and waits for the end of their children.
-func (w *World) deleteLoad(ctx context.Context) error {
+// deleteLoad deletes all objects of a load, and waits for the end of their children.
+func (w *World) deleteLoad(ctx context.Context, prefix string) error {
 	if err := w.owners.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
 		return err
 	}
@@ -158,7 +163,11 @@ func (w *World) deleteLoad(ctx context.Context) error {
 				if err != nil {
 					return "", err
 				}
-				left += len(list.Items)
+				for _, o := range list.Items {
+					if (Request{Name: o.GetName()}).about(prefix) {
+						left++
+					}
+				}
 			}
 			if left == last {
 				return fmt.Sprintf("+ %d are there", left), nil

@@ -51,7 +51,7 @@ var histories = []history{
 	{"deleted it, and created another one of its name", present, (*World).replace, nil, alive},
 	{"changed it, so that its children no longer stay, and deleted it later", keeping, (*World).keepNot, (*World).delete, gone},
 	{"changed it, so that its children stay, and deleted it later", present, (*World).keep, (*World).delete, kept},
-	{"deleted it, so that its children stay, and then these", keeping, (*World).deleteAll, nil, gone},
+	{"deleted it, so that its children stay, and then deleted these", keeping, (*World).deleteAll, nil, gone},
 }
 
 func (w *World) changeIt(ctx context.Context, name string) error {
@@ -329,8 +329,8 @@ func (w *World) lives(ctx context.Context, d metav1.Object) (string, error) {
 	lines := []string{}
 	for _, o := range children {
 		line := fmt.Sprintf("%s %s uid %s, generation %d", o.GetKind(), o.GetName(), o.GetUID(), o.GetGeneration())
-		if o.GetKind() == "Secret" {
-			line += ", data " + sum(o.Object["data"])
+		if data := o.Object["data"]; data != nil {
+			line += ", data " + sum(data)
 		}
 		if o.GetDeletionTimestamp() != nil {
 			line += ", being deleted"

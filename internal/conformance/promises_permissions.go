@@ -143,7 +143,7 @@ func (w *World) untilNamed(ctx context.Context, f *Fault, name string, mayManage
 		refused := "nothing was refused"
 		if w.tap.hit(f) != nil && !mayManage {
 			refused = "a request was refused"
-		} else if err != nil || now == isReady && d.GetDeletionTimestamp() == nil {
+		} else if err != nil || now == isReady && d.GetDeletionTimestamp() == nil && w.unsettled(name) == "" {
 			return "", nil
 		}
 		expected := fmt.Sprintf("%s is forbidden, in the status or in what the controller prints", f.Resource)

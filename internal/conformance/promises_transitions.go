@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -13,15 +12,16 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// step is one change of an object's spec, or of a child.
+// step is one change of an object, or of a child.
 type step struct {
 	kind  string // of the child; empty: the object
-	patch string // a merge patch of the spec, or a JSON patch of the child
+	patch string // a merge patch of the object, or a JSON patch of the child
 }
 
 func (s step) String() string { return strings.TrimSpace(s.kind + " " + s.patch) }
@@ -137,8 +137,12 @@ func (x *walk) edit(ctx context.Context, name string, random *rand.Rand) (step, 
 	}
 	child := children[random.IntN(len(children))]
 	size, isClaim, _ := unstructured.NestedString(child.Object, "spec", "resources", "requests", "storage")
-	if asked, _, _ := unstructured.NestedString(d.Object, "spec", "storageSize"); isClaim && size != asked {
-		return step{patch: "{}"}, nil // the server refuses the size, and so each apply
+	if x.resource.isDatabaseManager() && isClaim {
+		asked, _, _ := unstructured.NestedFieldNoCopy(d.Object, "spec", "storageSize")
+		want, err := resource.ParseQuantity(fmt.Sprint(asked))
+		if has, hasErr := resource.ParseQuantity(size); err != nil || hasErr != nil || has.Cmp(want) != 0 {
+			return step{patch: "{}"}, nil // the server refuses the size, and so each apply
+		}
 	}
 	fields := x.ownedFields(&child)
 	if len(fields) == 0 {
@@ -234,7 +238,9 @@ func (x *walk) stateOfChildren(ctx context.Context, name string) (string, error)
 		texts = append(texts, behind+"\n")
 	}
 	for _, o := range children {
-		unstructured.RemoveNestedField(o.Object, "spec", "resources")
+		if o.GetKind() == "PersistentVolumeClaim" {
+			unstructured.RemoveNestedField(o.Object, "spec", "resources")
+		}
 		texts = append(texts, x.normal(d, &o))
 	}
 	slices.Sort(texts)
@@ -251,10 +257,9 @@ func (x *walk) behind(d *unstructured.Unstructured) string {
 
 // stateOfNew returns the state of the children of a new object with the spec of d.
 func (x *walk) stateOfNew(ctx context.Context, d *unstructured.Unstructured) (string, error) {
-	content := patch{}
-	for _, field := range x.fields {
-		content[field.of] = d.Object[field.of]
-	}
+	content := patch(d.DeepCopy().Object)
+	content["metadata"] = map[string]any{"labels": d.GetLabels()}
+	delete(content, "status")
 	key := strings.ReplaceAll(content.String(), d.GetName(), "{name}")
 	x.mu.Lock()
 	state, known := x.fresh[key]
@@ -263,11 +268,11 @@ func (x *walk) stateOfNew(ctx context.Context, d *unstructured.Unstructured) (st
 	if known {
 		return state, nil
 	}
-	same := x.resource.sample(0, name)
-	if err := json.Unmarshal([]byte(strings.ReplaceAll(key, "{name}", name)), &content); err != nil {
+	same := &unstructured.Unstructured{}
+	if err := json.Unmarshal([]byte(strings.ReplaceAll(key, "{name}", name)), &same.Object); err != nil {
 		return "", err
 	}
-	maps.Copy(same.Object, content)
+	same.SetName(name)
 	if _, err := x.owners.Create(ctx, same, metav1.CreateOptions{FieldManager: manager}); err != nil {
 		return "", err
 	}

@@ -81,7 +81,7 @@ func (r Result) shown() []Request {
 		return r.writes
 	}
 	return slices.DeleteFunc(slices.Clone(r.writes), func(w Request) bool {
-		isRefused := w.Who == suite && w.Code == http.StatusUnprocessableEntity // drift tries values, and the server may refuse them
+		isRefused := w.Who == suite && (w.Code == http.StatusUnprocessableEntity || w.Code == http.StatusBadRequest) // drift tries values, and the server may refuse them
 		return isRefused || !w.about(failure.About) || !failure.Until.IsZero() && w.At.After(failure.Until)
 	})
 }

@@ -11,6 +11,7 @@ import (
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -24,7 +25,7 @@ import (
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 )
 
-// Resource is what the suite knows of a custom resource and its children. A file says it: databasemanager.yaml is one.
+// Resource is what the suite knows of a resource and its children. A file says it: databasemanager.yaml is one.
 type Resource struct {
 	CRD       string                      `json:"crd"`       // a manifest, beside the file; conformance.sh applies it
 	Samples   []patch                     `json:"samples"`   // objects without a name; {name} becomes the object's name
@@ -81,6 +82,15 @@ func readResource(file string, config *rest.Config) (*Resource, error) {
 		return nil, fmt.Errorf("%s: knownBy is none of owner, labels, either", file)
 	case r.Ready.Condition != "" && r.Ready.JSONPath != "":
 		return nil, fmt.Errorf("%s: ready has a condition and a jsonPath: keep one", file)
+	case r.Ready.JSONPath != "" && (r.Ready.Value == "" || jsonpath.New("ready").Parse(r.Ready.JSONPath) != nil):
+		return nil, fmt.Errorf("%s: ready needs a jsonPath such as {.status.phase}, and a value", file)
+	case len(r.Ready.ObservedGeneration) > 0 && r.Ready.Condition == "":
+		return nil, fmt.Errorf("%s: ready has observedGeneration, and no condition", file)
+	}
+	for _, part := range r.Ready.ObservedGeneration {
+		if part != "condition" && part != "status" {
+			return nil, fmt.Errorf("%s: observedGeneration is in the condition or in the status, and not in %q", file, part)
+		}
 	}
 	for _, expression := range r.Ignore {
 		compiled, err := regexp.Compile(expression)
@@ -107,6 +117,9 @@ func readResource(file string, config *rest.Config) (*Resource, error) {
 		mapping, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		if mapping.Scope.Name() != apimeta.RESTScopeNameNamespace {
+			return nil, fmt.Errorf("%s: a %s has no namespace, and the suite works in one", file, kind.Kind)
 		}
 		r.children = append(r.children, mapping.Resource)
 	}
@@ -200,7 +213,7 @@ func (r *Resource) resourceOf(child *unstructured.Unstructured) schema.GroupVers
 	return r.children[slices.Index(r.kinds, child.GroupVersionKind())] // children are looked for in these resources only
 }
 
-// stem is what the names of an object's children begin with.
+// stem is a part of the names of an object's children.
 func stem(o metav1.Object) string {
 	if d, ok := o.(*dbv1alpha1.DatabaseManager); ok {
 		return d.Spec.DeploymentName
@@ -218,40 +231,55 @@ func (r *Resource) told(o metav1.Object) string {
 		}
 		u = &unstructured.Unstructured{Object: content}
 	}
-	if r.Ready.Condition == "" && r.Ready.JSONPath == "" {
-		return isReady
+	switch {
+	case r.Ready.JSONPath != "":
+		return r.toldByPath(u)
+	case r.Ready.Condition != "":
+		return r.toldByCondition(u)
 	}
-	if r.Ready.JSONPath != "" {
-		path, text := jsonpath.New("ready").AllowMissingKeys(true), bytes.Buffer{}
-		if err := path.Parse(r.Ready.JSONPath); err != nil {
-			return err.Error()
-		}
-		if err := path.Execute(&text, u.Object); err != nil {
-			return err.Error()
-		}
-		if text.String() != r.Ready.Value {
-			return fmt.Sprintf("%s is %q", r.Ready.JSONPath, text.String())
-		}
-		return isReady
+	return isReady
+}
+
+func (r *Resource) toldByPath(o *unstructured.Unstructured) string {
+	path, value := jsonpath.New("ready").AllowMissingKeys(true), bytes.Buffer{}
+	if err := path.Parse(r.Ready.JSONPath); err != nil {
+		return err.Error()
 	}
-	conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
-	i := slices.IndexFunc(conditions, func(condition any) bool {
-		condition, _ = condition.(map[string]any)
-		return text(condition, "type") == r.Ready.Condition
-	})
-	if i < 0 {
+	if err := path.Execute(&value, o.Object); err != nil {
+		return err.Error()
+	}
+	if value.String() != r.Ready.Value {
+		return fmt.Sprintf("%s is %q", r.Ready.JSONPath, value.String())
+	}
+	return isReady
+}
+
+func (r *Resource) toldByCondition(o *unstructured.Unstructured) string {
+	condition := r.condition(o)
+	if condition == nil {
 		return "no condition " + r.Ready.Condition
 	}
-	of, _, _ := unstructured.NestedInt64(conditions[i].(map[string]any), "observedGeneration")
-	switch status := text(conditions[i], "status"); {
+	of, _, _ := unstructured.NestedInt64(condition, "observedGeneration")
+	switch status := text(condition, "status"); {
 	case r.Ready.observes("condition") && of != o.GetGeneration():
 		return fmt.Sprintf("%s with observedGeneration %d of generation %d", r.Ready.Condition, of, o.GetGeneration())
 	case status != "True":
-		return fmt.Sprintf("%s=%s %s: %s", r.Ready.Condition, status, text(conditions[i], "reason"), text(conditions[i], "message"))
-	case r.behind(u) != "":
-		return fmt.Sprintf("%s=True, but %s", r.Ready.Condition, r.behind(u))
+		return fmt.Sprintf("%s=%s %s: %s", r.Ready.Condition, status, text(condition, "reason"), text(condition, "message"))
+	case r.behind(o) != "":
+		return fmt.Sprintf("%s=True, but %s", r.Ready.Condition, r.behind(o))
 	}
 	return isReady
+}
+
+// condition returns the condition that says whether an object is ready, or nil.
+func (r *Resource) condition(o *unstructured.Unstructured) map[string]any {
+	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	for _, condition := range conditions {
+		if condition, ok := condition.(map[string]any); ok && condition["type"] == r.Ready.Condition {
+			return condition
+		}
+	}
+	return nil
 }
 
 // observes reports whether a part of the status says of which generation it is.
@@ -259,11 +287,20 @@ func (r Ready) observes(part string) bool { return slices.Contains(r.ObservedGen
 
 // behind says that a status is about an earlier generation.
 func (r *Resource) behind(o *unstructured.Unstructured) string {
-	observed, _, _ := unstructured.NestedInt64(o.Object, "status", "observedGeneration")
-	if r.Ready.observes("status") && observed != o.GetGeneration() {
-		return fmt.Sprintf("status.observedGeneration %d of generation %d", observed, o.GetGeneration())
+	observed, what := int64(0), "status.observedGeneration"
+	switch {
+	case r.Ready.observes("status"):
+		observed, _, _ = unstructured.NestedInt64(o.Object, "status", "observedGeneration")
+	case r.Ready.observes("condition"):
+		what = "observedGeneration of " + r.Ready.Condition
+		observed, _, _ = unstructured.NestedInt64(r.condition(o), "observedGeneration")
+	default:
+		return ""
 	}
-	return ""
+	if observed == o.GetGeneration() {
+		return ""
+	}
+	return fmt.Sprintf("%s %d of generation %d", what, observed, o.GetGeneration())
 }
 
 // isReady is what is told of an object whose children are as it asks for.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"regexp/syntax"
 	"slices"
@@ -32,7 +33,11 @@ func (w *World) fields(ctx context.Context) (fields []field, err error) {
 					return nil, err
 				}
 			}
-			fields = append(fields, field{of, name, values, properties[name]})
+			schema, found := properties[name]
+			if len(values) == 0 && !found {
+				return nil, fmt.Errorf("mayChange: the CRD's schema has no field %s.%s", of, name)
+			}
+			fields = append(fields, field{of, name, values, schema})
 		}
 	}
 	slices.SortFunc(fields, func(a, b field) int { return strings.Compare(a.of+"."+a.name, b.of+"."+b.name) })
@@ -77,12 +82,13 @@ func valuesOf(s spec.Schema, random *rand.Rand) []any {
 	case s.Extensions["x-kubernetes-int-or-string"] == true: // a quantity
 		values = append(values, 0, 1<<21, "1Mi", "1.5Gi", "2Gi", fmt.Sprintf("%dGi", 3+random.IntN(9)), "1Pi", "2Pi", "much")
 	case s.Type.Contains("integer"):
-		least, most := 0, 100
+		least := 0
 		if s.Minimum != nil {
 			least = int(*s.Minimum)
 		}
+		most := least + 100
 		if s.Maximum != nil {
-			most = int(*s.Maximum)
+			most = int(min(*s.Maximum, float64(math.MaxInt32)))
 		}
 		values = append(values, least-1, least, least+random.IntN(most-least+1), most, most+1)
 	case s.Type.Contains("string"):

@@ -58,8 +58,9 @@ func databaseOf(o *unstructured.Unstructured) (*dbv1alpha1.DatabaseManager, erro
 // manager is the suite's own name in managedFields.
 const manager = "conformance"
 
-// patch changes an object by a JSON merge patch.
+// patch changes an object by a JSON merge patch, in which {name} becomes its name.
 func (w *World) patch(ctx context.Context, name, patch string) error {
+	patch = strings.ReplaceAll(patch, "{name}", name)
 	_, err := w.owners.Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: manager})
 	return err
 }
@@ -69,7 +70,7 @@ func (w *World) objectsOf(child *unstructured.Unstructured) dynamic.ResourceInte
 	return w.dynamic.Resource(w.resource.resourceOf(child)).Namespace(w.namespace)
 }
 
-// children returns the objects whose names begin with an object's stem, or that have it as an owner, or the label.
+// children returns the objects whose names have an object's stem as a part, or that have it as an owner, or the label.
 func (w *World) children(ctx context.Context, d metav1.Object) (children []unstructured.Unstructured, err error) {
 	return w.childrenOf(ctx, stem(d), d.GetUID())
 }
@@ -104,10 +105,10 @@ func (w *World) normal(d metav1.Object, o *unstructured.Unstructured) string {
 		owners = append(owners, fmt.Sprintf("%s %s, %s, controller %t", owner.Kind, owner.Name, whose, isController))
 	}
 	data, _, _ := unstructured.NestedMap(o.Object, "data")
-	for key := range data {
-		data[key] = "some"
-	}
-	if data != nil {
+	if o.GetKind() == "Secret" && data != nil {
+		for key := range data {
+			data[key] = "some"
+		}
 		o.Object["data"] = data
 	}
 	o.Object["metadata"] = map[string]any{"name": o.GetName(), "labels": o.GetLabels(), "owners": owners, "finalizers": o.GetFinalizers()}
@@ -159,15 +160,17 @@ func (w *World) identities(ctx context.Context, d metav1.Object) (string, error)
 func sum(content any) string { return fmt.Sprintf("%.4x", sha256.Sum256(fmt.Append(nil, content))) }
 
 // unsettled says what is not done yet about an object whose status does not say for which generation it is: it needs a second without a
-// write. Otherwise, it says nothing.
+// write, also of the suite. Otherwise, it says nothing.
 func (w *World) unsettled(name string) string {
 	if len(w.resource.Ready.ObservedGeneration) > 0 {
 		return ""
 	}
-	if len(w.tap.writes(name, time.Time{})) == 0 {
-		return "- a write\n+ none"
+	created := w.own.all(func(r Request) bool { return r.Verb == "create" && r.Name == name })
+	if len(created) > 0 && len(w.tap.writes(name, created[len(created)-1].At)) == 0 {
+		return "no write of the controller"
 	}
-	return list(w.tap.writes(name, time.Now().Add(-time.Second)))
+	since := time.Now().Add(-time.Second)
+	return list(append(w.own.writes(name, since), w.tap.writes(name, since)...))
 }
 
 // untilReady waits until an object is Ready, for its current spec, and its state is the wanted one, if one is given.
@@ -184,10 +187,16 @@ func (w *World) untilReady(ctx context.Context, name, want string) (d *unstructu
 				return diff, nil
 			}
 		}
-		if state, err = w.state(ctx, d); err != nil || want == "" {
+		if state, err = w.state(ctx, d); err != nil {
 			return "", err
 		}
-		return diffOf(want, state), nil
+		if want != "" {
+			return diffOf(want, state), nil
+		}
+		if !strings.Contains(state, "---\n") {
+			return "- children: their names have the owner's as a part, or it is their owner\n+ none", nil
+		}
+		return "", nil
 	})
 	return d, state, err
 }

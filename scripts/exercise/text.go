@@ -153,18 +153,23 @@ func nextText(t *task) string {
 
 // progressText is a chapter's line with its bar.
 func progressText(c manifest.Chapter, solved, answered int) string {
-	const columns = 20
-	full := 0
-	if len(c.Exercises) > 0 {
-		full = solved * columns / len(c.Exercises)
-	}
 	_, name, _ := strings.Cut(c.Folder, "-")
-	line := fmt.Sprintf("%d %-12s %s%s %2d of %2d", c.Number, name, green.Styled(strings.Repeat("#", full)),
-		faint.Styled(strings.Repeat("-", columns-full)), solved, len(c.Exercises))
+	line := barText(fmt.Sprintf("%d %s", c.Number, name), solved, len(c.Exercises))
 	if len(c.Predictions) > 0 {
 		line += fmt.Sprintf(", %d of %d predictions", answered, len(c.Predictions))
 	}
 	return line
+}
+
+// barText is a line with a bar.
+func barText(name string, done, of int) string {
+	const columns = 20
+	full := 0
+	if of > 0 {
+		full = done * columns / of
+	}
+	return fmt.Sprintf("%-14s %s%s %2d of %2d", name, green.Styled(strings.Repeat("#", full)),
+		faint.Styled(strings.Repeat("-", columns-full)), done, of)
 }
 
 // solutionText is the solution's file, below its name.

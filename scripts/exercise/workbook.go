@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -205,7 +206,15 @@ func (w *workbook) taskOf(e exercise) task {
 	return task{id: e.ID, chapter: filepath.Dir(filepath.Dir(e.Folder)), exercise: &e}
 }
 
-// progress prints a bar for each chapter, and what is next.
+// sections returns how many sections with a number the page of a folder has: the bugs, or the stages of the capstone.
+func (w *workbook) sections(folder string) int {
+	page, _ := os.ReadFile(filepath.Join(w.root, folder, "README.md")) // without the page, there are none
+	return len(numbered.FindAll(page, -1))
+}
+
+var numbered = regexp.MustCompile(`(?m)^## \d+\. `)
+
+// progress prints a bar for each chapter, for the bugs and the capstone, and what is next.
 func (w *workbook) progress(ctx context.Context) error {
 	if len(w.tasks) == 0 {
 		w.say("There are no exercises yet.")
@@ -244,17 +253,18 @@ func (w *workbook) progress(ctx context.Context) error {
 		lines = append(lines, progressText(c, solved, answered))
 		all, done = all+len(c.Exercises), done+solved
 	}
+	if bugs := w.sections("06-crd-codegen/bugs"); bugs > 0 {
+		mended, _ := filepath.Glob(filepath.Join(w.root, ".progress", "bugs", "*")) // the pattern is right
+		lines = append(lines, barText("  bugs", len(mended), bugs))
+	}
+	if stages := w.sections("06-crd-codegen/capstone"); stages > 0 {
+		text, _ := os.ReadFile(filepath.Join(w.root, ".progress", "capstone")) // without it, no stage is kept
+		reached := 0
+		_, _ = fmt.Sscan(string(text), &reached)
+		lines = append(lines, barText("  capstone", reached, stages))
+	}
 	w.say(strings.Join(lines, "\n"))
 	w.say(fmt.Sprintf("%d of %d exercises are solved.", done, all))
-	if mended, _ := filepath.Glob(filepath.Join(w.root, ".progress", "bugs", "*")); len(mended) > 0 {
-		w.say(fmt.Sprintf("%d of the bugs are mended.", len(mended)))
-	}
-	var reached, stages int
-	if text, err := os.ReadFile(filepath.Join(w.root, ".progress", "capstone")); err == nil {
-		if _, err := fmt.Sscan(string(text), &reached, &stages); err == nil {
-			w.say(fmt.Sprintf("%d of %d stages of the capstone are kept.", reached, stages))
-		}
-	}
 	if len(changed) > 0 {
 		w.say(fmt.Sprintf("Changed since then: %s.", strings.Join(changed, ", ")))
 	}
