@@ -81,7 +81,8 @@ func (r Result) shown() []Request {
 		return r.writes
 	}
 	return slices.DeleteFunc(slices.Clone(r.writes), func(w Request) bool {
-		isRefused := w.Who == suite && (w.Code == http.StatusUnprocessableEntity || w.Code == http.StatusBadRequest) // drift tries values, and the server may refuse them
+		// drift tries values, and the server may refuse them.
+		isRefused := w.Who == suite && (w.Code == http.StatusUnprocessableEntity || w.Code == http.StatusBadRequest)
 		return isRefused || !w.about(failure.About) || !failure.Until.IsZero() && w.At.After(failure.Until)
 	})
 }
