@@ -31,10 +31,14 @@ try() {
 	exec "$scripts/conformance.sh" "${arguments[@]}" ${STAGE:+--stage="$STAGE"} ${1+"$@"}
 }
 
-# hint STAGE: prints a hint of a stage, one more each time.
+# hint [STAGE]: prints a hint of a stage, one more each time; without a number, of the one after those that are kept.
 hint() {
-	local shown file hints count
-	case $1 in '' | *[!0-9]*) misuse "make hint capstone.7 shows a hint of stage 7." ;; esac
+	local shown file hints count reached=0
+	if [ -z "$1" ] && [ -r .progress/capstone ]; then
+		read -r reached _ <.progress/capstone
+	fi
+	set -- "${1:-$((reached + 1))}"
+	case $1 in *[!0-9]*) misuse "make hint capstone.7 shows a hint of stage 7." ;; esac
 	file=.progress/capstone-hints/$((10#$1))
 	# A hint goes on in lines that are indented.
 	hints=$(awk -v heading="## $((10#$1)). " '
