@@ -213,6 +213,7 @@ func TestScriptsDoNotFollowKuberc(t *testing.T) {
 	} {
 		write(t, filepath.Join(root, "scripts", script), "#!/bin/sh\n"+text+"\n")
 	}
+	write(t, filepath.Join(root, "internal", "conformance", "databasemanager.yaml"), "crd: crd.yaml\n")
 	folder := t.TempDir()
 	write(t, filepath.Join(folder, "type"), "kind workbook "+folder+"\n")
 	env := []string{"CLUSTER_DIR=" + folder, "KUBERC=the-reader's", fakes(t, map[string]string{"docker": "true", "go": `[ "$1" = tool ]`})}

@@ -2,8 +2,8 @@
 # usage: conformance.sh [ARGUMENT...]
 # Finds out whether a controller of DatabaseManagers keeps its promises: chapter 6's, or the one that CONTROLLER starts. It is a command,
 # a package of this checkout, or "twin", chapter 6's with controller-runtime, "twin --as-it-comes", or "mine", the one of the capstone.
-# RBAC=file has the permissions that it needs, if they are not chapter 6's. RESOURCE=file describes another custom resource, as
-# internal/conformance/databasemanager.yaml does it for DatabaseManagers.
+# RBAC=file has the permissions that it needs, if they are not chapter 6's. RESOURCE=file describes another resource, as
+# internal/conformance/databasemanager.yaml does it for DatabaseManagers; it needs RBAC, too.
 # ONLY=name tries one promise; SEED=number decides what is left to chance; LONG=1 has 1,000 objects, takes
 # 1,000 steps, and watches it at rest for a minute. The arguments are the suite's: --help lists them.
 set -euo pipefail

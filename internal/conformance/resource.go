@@ -82,7 +82,7 @@ func readResource(file string, config *rest.Config) (*Resource, error) {
 		return nil, fmt.Errorf("%s: knownBy is none of owner, labels, either", file)
 	case r.Ready.Condition != "" && r.Ready.JSONPath != "":
 		return nil, fmt.Errorf("%s: ready has a condition and a jsonPath: keep one", file)
-	case r.Ready.JSONPath != "" && (r.Ready.Value == "" || jsonpath.New("ready").Parse(r.Ready.JSONPath) != nil):
+	case r.Ready.JSONPath != "" && !(r.Ready.Value != "" && isPath(r.Ready.JSONPath)):
 		return nil, fmt.Errorf("%s: ready needs a jsonPath such as {.status.phase}, and a value", file)
 	case len(r.Ready.ObservedGeneration) > 0 && r.Ready.Condition == "":
 		return nil, fmt.Errorf("%s: ready has observedGeneration, and no condition", file)
@@ -125,6 +125,11 @@ func readResource(file string, config *rest.Config) (*Resource, error) {
 	}
 	r.gvr, r.children = r.children[0], r.children[1:]
 	return r, nil
+}
+
+// isPath reports whether a text is a JSONPath with braces: without them, it would stand for itself.
+func isPath(text string) bool {
+	return strings.Contains(text, "{") && jsonpath.New("ready").Parse(text) == nil
 }
 
 func globalResources(groups []*restmapper.APIGroupResources) map[schema.GroupResource]bool {

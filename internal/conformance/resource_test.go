@@ -25,6 +25,10 @@ func TestResourceFileThatIsWrong(t *testing.T) {
 			"samples: [{kind: A}]\nchange: {spec: {a: 1}}\nchildren: [{kind: B}]\nknownBy: owner\nready: {condition: Ready, jsonPath: '{.a}'}",
 			"keep one",
 		},
+		"a path without braces": {
+			"samples: [{kind: A}]\nchange: {spec: {a: 1}}\nchildren: [{kind: B}]\nknownBy: owner\nready: {jsonPath: .status.a, value: b}",
+			"{.status.phase}",
+		},
 		"an expression": {
 			"samples: [{kind: A}]\nchange: {spec: {a: 1}}\nchildren: [{kind: B}]\nknownBy: owner\nignore: ['(']", "missing closing",
 		},
