@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -85,9 +86,9 @@ func TestTypeWithoutGoCode(t *testing.T) {
 		var out testkit.Buffer
 		factory := dynamicinformer.NewDynamicSharedInformerFactory(client, 0)
 		informer := factory.ForResource(gadgets).Informer()
-		asked := 0
+		var asked atomic.Int32
 		// The default handler would sleep for years: utilruntime.HandleError waits for a clock that has gone back, as a bubble's has.
-		err := informer.SetWatchErrorHandler(func(*cache.Reflector, error) { asked++ })
+		err := informer.SetWatchErrorHandler(func(*cache.Reflector, error) { asked.Add(1) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,8 +108,8 @@ func TestTypeWithoutGoCode(t *testing.T) {
 		defer close(stop)
 
 		time.Sleep(installed - time.Second)
-		if synctest.Wait(); out.String() != "" || asked < 10 || informer.HasSynced() {
-			t.Errorf("without a CRD: %s after %d questions", out.String(), asked)
+		if synctest.Wait(); out.String() != "" || asked.Load() < 10 || informer.HasSynced() {
+			t.Errorf("without a CRD: %s after %d questions", out.String(), asked.Load())
 		}
 		time.Sleep(time.Second + time.Minute)
 		synctest.Wait()
