@@ -139,7 +139,7 @@ func TestTwinKeepsItsPromises(t *testing.T) {
 }
 
 // TestChapter5KeepsItsPromises tries some cases on a controller of another resource, which has no status: ConfigMaps. docs/promises.md says
-// which four it does not keep.
+// which three it does not keep, and which one only by chance.
 func TestChapter5KeepsItsPromises(t *testing.T) {
 	testkit.All(t, "tries a controller for a minute")
 	t.Parallel()

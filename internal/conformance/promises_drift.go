@@ -114,10 +114,10 @@ func (w *World) replaceSources(ctx context.Context, child *unstructured.Unstruct
 			patches = append(patches, fmt.Sprintf(replacement, fmt.Sprintf("volumes/%d", i), value))
 		}
 	}
-	objects := w.objectsOf(child)
-	for _, patch := range patches {
+	objects, changed := w.objectsOf(child), 0
+	for _, replaced := range patches {
 		options := metav1.PatchOptions{FieldManager: manager + "-other"}
-		_, err := objects.Patch(ctx, child.GetName(), types.JSONPatchType, []byte("["+patch+"]"), options)
+		_, err := objects.Patch(ctx, child.GetName(), types.JSONPatchType, []byte("["+replaced+"]"), options)
 		if apierrors.IsInvalid(err) {
 			continue // a pod template that cannot be changed
 		}
@@ -125,11 +125,13 @@ func (w *World) replaceSources(ctx context.Context, child *unstructured.Unstruct
 			return err
 		}
 		if err := w.untilBack(ctx, objects, child, d); err != nil {
-			return during("changed "+child.GetKind()+" "+child.GetName()+": "+patch, err)
+			return during("changed "+child.GetKind()+" "+child.GetName()+": "+replaced, err)
 		}
+		changed++
 	}
 	if len(patches) > 0 {
-		w.say("%s %s: %d sources of variables and volumes came back", child.GetKind(), child.GetName(), len(patches))
+		w.say("%s %s: %d of %d sources of variables and volumes could be changed, and came back",
+			child.GetKind(), child.GetName(), changed, len(patches))
 	}
 	return nil
 }

@@ -149,7 +149,10 @@ func (w *World) seePast(ctx context.Context, number int, v view) error {
 		if x.first == absent {
 			return nil
 		}
-		changes := map[beginning][]patch{keeping: {w.resource.Keep}}[x.first]
+		var changes []patch
+		if x.first == keeping {
+			changes = append(changes, w.resource.Keep)
+		}
 		_, err := w.createSample(ctx, 0, x.name, changes...)
 		if err == nil {
 			x.d, _, err = w.untilReady(ctx, x.name, "")
