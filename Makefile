@@ -27,21 +27,23 @@ endif
 # for any word, which does nothing. With one colon it would not match 1.a, which looks like a library. A word with a
 # quote could end the argument and begin a command.
 with_chapter  := chapter picture diff samples
-with_exercise := exercise bug hint solution reset watch mutants
+with_exercise := exercise bug new hint solution reset watch mutants
 ifneq (,$(filter $(with_chapter) $(with_exercise),$(firstword $(MAKECMDGOALS))))
   override words := $(wordlist 2,99,$(MAKECMDGOALS))
   ifneq (,$(words))
     override N := $(words)
   endif
   ifneq (,$(word 2,$(N))$(filter cluster%,$(N))$(findstring ',$(N)))
-    what := $(if $(filter $(with_chapter),$(firstword $(MAKECMDGOALS))),a chapter: 2,$(if $(filter bug,$(firstword $(MAKECMDGOALS))),a bug: 2,an exercise: 2.3))
-    $(error make $(firstword $(MAKECMDGOALS)) takes one word, the number of $(subst :,: make $(firstword $(MAKECMDGOALS)),$(what)))
+    what := $(if $(filter $(with_chapter),$(firstword $(MAKECMDGOALS))),the number of a chapter: 2,the number of an exercise: 2.3)
+    what := $(if $(filter bug,$(firstword $(MAKECMDGOALS))),the number of a bug: 2,$(what))
+    what := $(if $(filter new,$(firstword $(MAKECMDGOALS))),a kind: Cache,$(what))
+    $(error make $(firstword $(MAKECMDGOALS)) takes one word, $(subst :,: make $(firstword $(MAKECMDGOALS)),$(what)))
   endif
 %:: ;@:
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help chapter twin picture diff samples exercise hint solution reset progress watch bug cluster cluster-down cluster-status image deploy undeploy doctor test test-all test-kind conformance capstone mutants bench soak lint codegen verify-codegen
+.PHONY: help chapter twin picture diff samples exercise hint solution reset progress watch bug cluster cluster-down cluster-status image deploy undeploy doctor test test-all test-kind conformance capstone new mutants bench soak lint codegen verify-codegen
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1 /p' Makefile | while read -r name text; do printf '  %-15s %s\n' "$$name" "$$text"; done
@@ -119,6 +121,9 @@ capstone: ## write the whole controller in twelve stages: make capstone START=py
 
 bug: ## find the bug of a report: make bug lists them, make bug 3 begins and tries
 	@scripts/bug.sh $(if $(N),'$(N)') || case $$? in 1 | 3) ;; *) false ;; esac
+
+new: ## begin a controller of a resource of your own: make new Cache, GROUP=example.com FOLDER=../cache make new Cache
+	@exec scripts/new.sh '$(N)'
 
 mutants: ## change the right answers in many small ways, and list the changes that a grader does not see: make mutants 5.4
 	@scripts/mutants.sh $(ARGS) $(if $(N),'$(N)')

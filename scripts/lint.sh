@@ -40,7 +40,7 @@ wrong=$(go tool importas "${names[@]}" "$@" 2>&1 | grep -v -e /zz_generated -e '
 go run ./scripts/lint
 # Of the last make test: the tests that take more than 5 s. Alone on a quiet machine, none should.
 cat "${XDG_CACHE_HOME:-${HOME-}/.cache}/client-go-workbook/test-slow" 2>/dev/null || true
-shell=(scripts/*.sh scripts/kubectl .ci/* docs/questions/codegen/*.sh)
+shell=(scripts/*.sh scripts/kubectl .ci/* docs/questions/codegen/*.sh scripts/_website/*.sh)
 go tool shfmt -d "${shell[@]}" || fail "Run go tool shfmt -w on these."
 if command -v shellcheck >/dev/null; then
 	shellcheck -x -P scripts "${shell[@]}"

@@ -32,8 +32,6 @@ import (
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/klog/v2"
-
-	"example.com/client-go-workbook/internal/program"
 )
 
 // ErrLost is the error of [Elector.Run] when another process might lead now.
@@ -82,12 +80,17 @@ type Elector struct {
 	fence    fence
 	watchdog *leaderelection.HealthzAdaptor
 	leader   atomic.Value // a string: see Leader
-	out      *program.Printer
+	out      Printer
+}
+
+// Printer prints a line: a word such as LEADER, and a text. A *program.Printer is one.
+type Printer interface {
+	Line(word, format string, args ...any)
 }
 
 // New returns an elector for the Lease of that name. Its namespace is options.Namespace, else lease.Namespace,
 // else "default". If the election is not enabled, this process always leads.
-func New(config *rest.Config, lease cache.ObjectName, options Options, out *program.Printer) *Elector {
+func New(config *rest.Config, lease cache.ObjectName, options Options, out Printer) *Elector {
 	lease.Namespace = cmp.Or(options.Namespace, lease.Namespace, metav1.NamespaceDefault)
 	return &Elector{
 		options:  options,
