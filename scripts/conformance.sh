@@ -29,8 +29,9 @@ mine)
 	controller=$folder/run rbac=$folder/role.yaml
 	if ! ls "$folder"/*.go >/dev/null 2>&1; then
 		folder=
-		[ -f "$controller" ] && [ -x "$controller" ] ||
+		if [ ! -f "$controller" ] || [ ! -x "$controller" ]; then
 			misuse "$mine has neither Go files nor a program with the name run, which you may execute: chmod +x $mine/run"
+		fi
 	fi
 	;;
 /*) folder=$controller ;;

@@ -19,8 +19,12 @@ case $kind in # as client-gen does it
 esac
 lower() { tr '[:upper:]' '[:lower:]' <<<"$1"; }
 name=$(lower "$kind")
-case " deployment break case chan const continue default defer else fallthrough for func go goto if import interface internal map package \
-range return select struct switch type var " in *" $name "*) misuse "Choose another kind: $name has another meaning in the program." ;; esac
+case $name in
+deployment | internal | break | case | chan | const | continue | default | defer | else | fallthrough | for | func | go | goto | \
+	if | import | interface | map | package | range | return | select | struct | switch | type | var)
+	misuse "Choose another kind: $name has another meaning in the program."
+	;;
+esac
 folder=${FOLDER:-$root/mine/$name}
 folder=${folder%/}
 [ ! -e "$folder" ] || misuse "$folder is there already: move it away, or choose another FOLDER."
