@@ -387,7 +387,8 @@ func (w *World) conflicts(ctx context.Context, d *dbv1alpha1.DatabaseManager, ta
 }
 
 // createStrangers creates objects that are none of the controller's business: for each kind of a DatabaseManager's children, one with the
-// name that a child would have. It returns the names of the Deployments to which such children belong, and the objects as text.
+// name that a child would have, and for a Secret also one without data. It returns the names of the Deployments to which such children
+// belong, and the objects as text.
 func (w *World) createStrangers(ctx context.Context, d *dbv1alpha1.DatabaseManager) (taken []string, strangers string, err error) {
 	children, err := w.children(ctx, d)
 	if err != nil {
@@ -413,6 +414,14 @@ func (w *World) createStrangers(ctx context.Context, d *dbv1alpha1.DatabaseManag
 			return nil, "", err
 		}
 		taken = append(taken, name)
+		if _, has := stranger.Object["data"]; has {
+			delete(stranger.Object, "data")
+			stranger.SetName(strings.Replace(stranger.GetName(), name, name+"-empty", 1))
+			if _, err := w.objectsOf(&child).Create(ctx, stranger, options); err != nil {
+				return nil, "", err
+			}
+			taken = append(taken, name+"-empty")
+		}
 	}
 	strangers, err = w.strangers(ctx)
 	return taken, strangers, err

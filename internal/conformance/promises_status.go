@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -182,7 +183,29 @@ func (w *World) fewStatusWrites(ctx context.Context, name string, since time.Tim
 		did := fmt.Sprintf("counted the writes of the status of %s for %s", name, time.Since(since).Round(time.Second))
 		return failed(did, "3 at most, as the cause is the same", fmt.Sprint(len(writes)))
 	}
-	return nil
+	return w.timeStays(ctx, name)
+}
+
+// aTime is a time of the day, or a date.
+var aTime = regexp.MustCompile(`\b\d{1,2}:\d{2}:\d{2}\b|\b20\d{2}-\d{2}-\d{2}\b`)
+
+// timeStays waits for another minute if a status has a time in it: one that is cut to minutes changes only then, and only when the
+// controller, which can wait for a minute itself, tries again.
+func (w *World) timeStays(ctx context.Context, name string) error {
+	var told string
+	read := func(now string) (string, error) { told = now; return "", nil }
+	if err := w.awaitStatus(ctx, name, w.timeout, read); err != nil || !aTime.MatchString(told) {
+		return err
+	}
+	before := told
+	w.say("the status of %s has a time in it: waiting for another minute", name)
+	if err := pause(ctx, time.Until(time.Now().Truncate(time.Minute).Add(time.Minute+65*time.Second))); err != nil {
+		return err
+	}
+	if err := w.awaitStatus(ctx, name, w.timeout, read); err != nil {
+		return err
+	}
+	return failed("read the status of "+name+" in another minute: the cause is the same", before, told)
 }
 
 func (w *World) allowNoClaim(ctx context.Context, name string) error {
