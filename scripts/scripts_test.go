@@ -553,7 +553,7 @@ func TestMakeTestRunsAnewWhatLooksAtACluster(t *testing.T) {
 			"go": `case $1$2 in
 				envCC) echo ${CC_OF_GO-cc} ;;
 				list*) printf '%s\n' 'm/pure m/other' 'm/looks m/internal/test/testcluster' 'm/scripts m/other' 'm/twice m/other' \
-					'm/twice m/internal/test/testcluster' ;;
+					'm/twice m/internal/test/testcluster' m/unreadable m/capstone/mine ;;
 				tool*) dirname "$0" | sed s,$,/cc, ;;
 				esac`,
 			"cc": `echo "$@"`,
@@ -564,7 +564,7 @@ func TestMakeTestRunsAnewWhatLooksAtACluster(t *testing.T) {
 	}
 	all := func(race string) string {
 		flags := race + " -p 2 -parallel 4 -vet=off -timeout 60m"
-		return "4 CACHE/client-go-workbook" + flags + " m/pure --" + flags + " -count=1 m/scripts m/looks m/twice\n"
+		return "5 CACHE/client-go-workbook" + flags + " m/pure m/unreadable --" + flags + " -count=1 m/scripts m/looks m/twice\n"
 	}
 	if got, want := test("CC_OF_GO=none"), all(""); got != want {
 		t.Errorf("got %q, want %q", got, want)
