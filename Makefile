@@ -22,6 +22,12 @@ endif
 ifneq (,$(findstring environment,$(origin STAGE)))
   override STAGE :=
 endif
+ifneq (,$(findstring environment,$(origin GROUP)))
+  override GROUP :=
+endif
+ifneq (,$(findstring environment,$(origin FOLDER)))
+  override FOLDER :=
+endif
 
 # `make chapter 1`: the word after these targets is their argument. make takes it for a target, too, so there is a rule
 # for any word, which does nothing. With one colon it would not match 1.a, which looks like a library. A word with a
@@ -122,7 +128,7 @@ capstone: ## write the whole controller in twelve stages: make capstone START=py
 bug: ## find the bug of a report: make bug lists them, make bug 3 begins and tries
 	@scripts/bug.sh $(if $(N),'$(N)') || case $$? in 1 | 3) ;; *) false ;; esac
 
-new: ## begin a controller of a resource of your own: make new Cache, GROUP=example.com FOLDER=../cache make new Cache
+new: ## begin a controller of a resource of your own: make new Cache, or make new Cache GROUP=example.org FOLDER=../cache
 	@exec scripts/new.sh '$(N)'
 
 mutants: ## change the right answers in many small ways, and list the changes that a grader does not see: make mutants 5.4

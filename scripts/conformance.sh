@@ -38,8 +38,12 @@ mine)
 esac
 folder=${folder%/}
 [ -d "$folder" ] || folder= # a command
+case $folder$controller in
+*/*" "* | *" "*/*) ;; # with arguments, or a space in the path
+*/*) [ -n "$folder" ] || [ -x "$controller" ] || misuse "CONTROLLER=$controller: there is no such folder, and no such program." ;;
+esac
 new=
-if [ -n "$folder" ] && [ -f "$folder/resource.yaml" ]; then
+if [ -f "$folder/resource.yaml" ] && [ -f "$folder/role.yaml" ] && [ -d "$folder/internal/election" ]; then
 	new=$folder # make new has begun it
 	resource=$new/resource.yaml rbac=$new/role.yaml
 fi

@@ -7,8 +7,8 @@ set -euo pipefail
 
 kind=${1-} group=${GROUP:-example.com}
 [[ $kind =~ ^[A-Z][A-Za-z0-9]+$ && ${#kind} -le 40 ]] ||
-	misuse "A kind is two to forty letters and digits, the first one a capital letter: make new Cache."
-[[ $group =~ ^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+$ ]] || misuse "GROUP is a domain, such as example.com."
+	misuse "${kind:+$kind is no kind. }A kind is two to forty letters and digits, the first one a capital letter: make new Cache."
+[[ $group =~ ^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+$ ]] || misuse "GROUP=$group is no domain, such as example.com."
 case .$group in *.k8s.io | *.kubernetes.io) misuse "GROUP=$group belongs to Kubernetes: choose another domain." ;; esac
 case $kind in # as client-gen does it
 *[sxz] | *[cs]h) plural=${kind}es ;;
@@ -20,8 +20,9 @@ esac
 lower() { tr '[:upper:]' '[:lower:]' <<<"$1"; }
 name=$(lower "$kind")
 case $name in
-deployment | internal | break | case | chan | const | continue | default | defer | else | fallthrough | for | func | go | goto | \
-	if | import | interface | map | package | range | return | select | struct | switch | type | var)
+deployment | service | error | install | internal | main | make | resource | string | test | testdata | vendor | \
+	break | case | chan | const | continue | default | defer | else | fallthrough | for | func | go | goto | if | import | \
+	interface | map | package | range | return | select | struct | switch | type | var)
 	misuse "Choose another kind: $name has another meaning in the program."
 	;;
 esac
@@ -31,15 +32,15 @@ folder=${folder%/}
 
 mkdir -p "$(dirname "$folder")"
 folder=$(cd "$(dirname "$folder")" && pwd -P)/$(basename "$folder")
-new=$folder.new
-rm -rf "$new"
+new=$(mktemp -d "$folder.XXXXXX")
 trap 'rm -rf "$new"' EXIT
-mkdir "$new"
+chmod 755 "$new"
 cd "$scripts/_website"
-find . -type f | while IFS= read -r file; do
+find . -type f ! -name '.?*' ! -name '*~' | while IFS= read -r file; do
 	to=$new/${file//website/$name}
 	mkdir -p "${to%/*}"
-	sed -e "s/Websites/$plural/g; s/Website/$kind/g; s/websites/$(lower "$plural")/g; s/website/$name/g; s/example\.com/$group/g" "$file" >"$to"
+	sed -e 's/Websites/%P/g; s/Website/%K/g; s/websites/%p/g; s/website/%k/g; s/example\.com/%g/g' \
+		-e "s/%P/$plural/g; s/%K/$kind/g; s/%p/$(lower "$plural")/g; s/%k/$name/g; s/%g/$group/g" "$file" >"$to"
 done
 chmod +x "$new/codegen.sh"
 for package in ssa consistency election; do
@@ -52,25 +53,33 @@ done
 # First with all modules of the workbook, then with those that are needed.
 cd "$new"
 pin_go
-tool=sigs.k8s.io/controller-tools/cmd/controller-gen
 sed "s|^module .*|module $group/$name|; /^tool (/,/^)/d" "$root/go.mod" >go.mod
 cp "$root/go.sum" .
-go mod edit -tool=$tool
+go mod edit -tool=sigs.k8s.io/controller-tools/cmd/controller-gen -tool=k8s.io/code-generator/cmd/client-gen
 say "Generating, which takes a minute."
 ./codegen.sh >log 2>&1 || {
 	cat log >&2
 	exit 1
 }
 rm log
-modules=$(go list -deps -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{end}}{{end}}' ./... tool && go list -m k8s.io/code-generator)
+module='{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{end}}{{end}}'
+# shellcheck disable=SC2046 # packages
+direct=$(go list -f "$module" $(go list -f '{{join .Imports " "}}' ./...))
+go list -deps -f "$module" ./... tool | sort -u >modules
 {
-	sed -n '/^module /p; /^go /p' go.mod
-	printf 'tool %s\nrequire (\n%s\n)\n' $tool "$(sort -u <<<"$modules")"
+	sed -n '/^module /p; /^go /p; /^tool (/,/^)/p; /^tool [^(]/p' go.mod
+	echo 'require ('
+	while read -r path version; do
+		case $direct in *"$path $version"*) echo "$path $version" ;; *) echo "$path $version // indirect" ;; esac
+	done <modules
+	echo ')'
 } >go.mod.new
+rm modules
 mv go.mod.new go.mod
 go mod edit -fmt
-go vet ./...
+go vet ./... || fail "The generated code does not compile: choose another kind than $kind."
 cd "$root"
+[ ! -e "$folder" ] || fail "$folder is there now: choose another FOLDER."
 mv "$new" "$folder"
 folder=${folder#"$root"/}
 say "A controller of $plural begins in $folder: its README.md says what to change. This tries it:

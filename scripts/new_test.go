@@ -12,13 +12,13 @@ func TestNewRefuses(t *testing.T) {
 	write(t, filepath.Join(root, "mine", "cache", "mine.go"), "mine")
 	for _, test := range []struct{ kind, variable, want string }{
 		{"", "", "A kind is two to forty letters and digits, the first one a capital letter: make new Cache.\n"},
-		{"cache", "", "A kind is two to forty letters"},
-		{"X", "", "A kind is two to forty letters"},
-		{"A-b", "", "A kind is two to forty letters"},
+		{"cache", "", "cache is no kind. A kind is two to forty letters"},
+		{"X", "", "X is no kind. A kind is two to forty letters"},
+		{"A-b", "", "A-b is no kind. A kind is two to forty letters"},
 		{"Map", "", "Choose another kind: map has another meaning in the program.\n"},
 		{"Deployment", "", "Choose another kind: deployment has another meaning in the program.\n"},
-		{"Cache", "GROUP=example", "GROUP is a domain, such as example.com.\n"},
-		{"Cache", "GROUP=Example.com", "GROUP is a domain, such as example.com.\n"},
+		{"Cache", "GROUP=example", "GROUP=example is no domain, such as example.com.\n"},
+		{"Cache", "GROUP=Example.com", "GROUP=Example.com is no domain, such as example.com.\n"},
 		{"Cache", "GROUP=a.k8s.io", "GROUP=a.k8s.io belongs to Kubernetes: choose another domain.\n"},
 		{"Cache", "", "mine/cache is there already: move it away, or choose another FOLDER.\n"},
 		{"Cache", "FOLDER=mine/", "mine is there already: move it away, or choose another FOLDER.\n"},

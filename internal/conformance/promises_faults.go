@@ -247,11 +247,15 @@ func (w *World) succeed(ctx context.Context, name string, want ends) error {
 	if err := w.createAgain(ctx, name); err != nil {
 		return err
 	}
+	// A deletion that is tried again before the next children are there finds nothing, and ends.
+	mendDeletes := w.tap.add(&Fault{Name: name, Verb: "delete", Code: http.StatusInternalServerError})
+	defer mendDeletes()
 	mend()
 	did += ", created another one of its name, and let its writes through"
 	if _, _, err := w.untilReady(ctx, name, want.created); err != nil {
 		return during(did, err)
 	}
+	mendDeletes()
 	if hasTried {
 		if err := pause(ctx, 5*time.Second); err != nil { // its time to try again
 			return err

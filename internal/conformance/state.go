@@ -32,7 +32,8 @@ func (r *Resource) watched() []string {
 
 // createSample creates an object like a sample, with changes.
 func (w *World) createSample(ctx context.Context, i int, name string, changes ...patch) (*unstructured.Unstructured, error) {
-	return w.owners.Create(ctx, w.resource.sample(i, name, changes...), metav1.CreateOptions{FieldManager: manager})
+	options := metav1.CreateOptions{FieldManager: manager, FieldValidation: metav1.FieldValidationStrict}
+	return w.owners.Create(ctx, w.resource.sample(i, name, changes...), options)
 }
 
 // create creates a DatabaseManager like the first sample, with changes.

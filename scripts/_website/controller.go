@@ -1,8 +1,8 @@
 package main
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -12,10 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
-	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
-	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
-	appsinformers "k8s.io/client-go/informers/apps/v1"
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
@@ -28,35 +25,30 @@ import (
 	"example.com/website/internal/ssa"
 )
 
-// What the controller may do. ./codegen.sh writes role.yaml from these comments.
-//
-// +kubebuilder:rbac:groups=example.com,resources=websites,verbs=list;watch;get
-// +kubebuilder:rbac:groups=example.com,resources=websites/status,verbs=update
-// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=list;watch;create;update;patch
-// +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get;create;update
-
 const (
-	fieldManager = "website-controller" // by this name, the API server records the fields that the controller has applied
-	workers      = 5                    // how many Websites are synced at once
-	drainFor     = 20 * time.Second     // how long a sync may go on after SIGTERM
+	workers  = 5                // how many Websites are synced at once
+	drainFor = 20 * time.Second // how long a sync may go on after SIGTERM
+	// failures is how many in a row an object can have before its status says so: most of them end by themselves.
+	failures = 8
 )
 
-// controller keeps the Deployment of each Website in its desired state.
+// controller keeps the children of each Website in their desired state.
 type controller struct {
 	clients      kubernetes.Interface // for writes; it reads from the stores
 	ownerClients versioned.Interface
 	owners       ownerinformers.WebsiteInformer
-	children     appsinformers.DeploymentInformer
+	children     informers.SharedInformerFactory
 	hasSynced    []cache.InformerSynced
 	queue        workqueue.TypedRateLimitingInterface[cache.ObjectName]
-	consistency  *consistency.Store
+	consistency  *consistency.Store // its own writes
+	undone       ssa.Undone         // those of them that somebody changes back
 }
 
 func newController(
 	clients kubernetes.Interface,
 	ownerClients versioned.Interface,
 	owners ownerinformers.WebsiteInformer,
-	children appsinformers.DeploymentInformer,
+	children informers.SharedInformerFactory,
 ) (*controller, error) {
 	limiter := workqueue.NewTypedWithMaxWaitRateLimiter(workqueue.DefaultTypedControllerRateLimiter[cache.ObjectName](), time.Minute)
 	c := &controller{
@@ -67,23 +59,36 @@ func newController(
 		queue:        workqueue.NewTypedRateLimitingQueue(limiter),
 		consistency:  consistency.New(),
 	}
-	// A Deployment has the name of its Website, so both have the same key.
+	// A child has the name of its Website, so both have the same key.
 	enqueue := func(object any) {
 		if key, err := cache.DeletionHandlingObjectToName(object); err == nil {
 			c.queue.Add(key)
 		}
 	}
-	for _, informer := range []cache.SharedIndexInformer{owners.Informer(), children.Informer()} {
-		registration, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-			AddFunc:    enqueue,
-			UpdateFunc: func(_, object any) { enqueue(object) },
-			DeleteFunc: enqueue,
-		})
+	handler := cache.ResourceEventHandlerFuncs{
+		AddFunc:    enqueue,
+		UpdateFunc: func(_, object any) { enqueue(object) },
+		DeleteFunc: enqueue,
+	}
+	for _, informer := range childInformers(children) {
+		registration, err := informer.AddEventHandler(handler)
 		if err != nil {
 			return nil, err
 		}
 		c.hasSynced = append(c.hasSynced, registration.HasSynced)
 	}
+	// A write of the status leaves the generation as it is. Its event must not enqueue the key: a sync that fails writes the status, and
+	// would be tried again at once, without an end.
+	handler.UpdateFunc = func(before, object any) {
+		if before.(*v1alpha1.Website).Generation != object.(*v1alpha1.Website).Generation {
+			enqueue(object)
+		}
+	}
+	registration, err := owners.Informer().AddEventHandler(handler)
+	if err != nil {
+		return nil, err
+	}
+	c.hasSynced = append(c.hasSynced, registration.HasSynced)
 	return c, nil
 }
 
@@ -119,7 +124,8 @@ func (c *controller) next(ctx context.Context) bool {
 		c.queue.Forget(key)
 		return true
 	}
-	if !consistency.IsConflictOrStale(err) { // those are no failures: a store is a little late
+	// A store that is a little late is no failure. One that is late for half a minute has a watch that may hang.
+	if !consistency.IsConflictOrStale(err) || errors.Is(err, consistency.ErrWatchStalled) {
 		klog.FromContext(ctx).Error(err, "Sync failed", "website", key)
 	}
 	c.queue.AddRateLimited(key)
@@ -133,6 +139,8 @@ func (c *controller) sync(ctx context.Context, key cache.ObjectName) error {
 	}
 	stored, err := c.owners.Lister().Websites(key.Namespace).Get(key.Name)
 	if apierrors.IsNotFound(err) {
+		c.consistency.Clear(key)
+		c.undone.Clear(key)
 		return nil // the garbage collector deletes what it had
 	}
 	if err != nil {
@@ -142,68 +150,11 @@ func (c *controller) sync(ctx context.Context, key cache.ObjectName) error {
 	if object.DeletionTimestamp != nil {
 		return nil
 	}
-	deployment, err := c.applyDeployment(ctx, object)
-	return cmp.Or(c.writeStatus(ctx, object, deployment, err), err)
-}
-
-// applyDeployment creates the Deployment, or applies what differs in it.
-func (c *controller) applyDeployment(ctx context.Context, object *v1alpha1.Website) (*appsv1.Deployment, error) {
-	client := c.clients.AppsV1().Deployments(object.Namespace)
-	options := metav1.ApplyOptions{FieldManager: fieldManager, Force: true}
-	desired := desiredDeployment(object)
-	owner := []metav1.OwnerReference{*metav1.NewControllerRef(object, v1alpha1.SchemeGroupVersion.WithKind("Website"))}
-
-	existing, err := c.children.Lister().Deployments(object.Namespace).Get(object.Name)
-	if apierrors.IsNotFound(err) {
-		if err := c.confirm(ctx, object); err != nil {
-			return nil, err
-		}
-		// No object has a resourceVersion so old, so this apply can only create.
-		created, err := client.Apply(ctx, ssa.WithOwners(desired, owner).WithResourceVersion("1"), options)
-		return c.wrote(object, created, err)
+	deployment, err := c.applyChildren(ctx, object)
+	if consistency.IsConflictOrStale(err) {
+		return err
 	}
-	if err != nil {
-		return nil, err
-	}
-	if !metav1.IsControlledBy(existing, object) {
-		return nil, fmt.Errorf("the Deployment %s is not this Website's: delete it, or choose another name", existing.Name)
-	}
-	if existing.DeletionTimestamp != nil {
-		return existing, nil // the event of its deletion enqueues the key
-	}
-	owned, err := ssa.Owned(existing, appsv1ac.ExtractDeployment, fieldManager)
-	if err != nil || apiequality.Semantic.DeepEqual(owned, desired) {
-		return existing, err
-	}
-	if err := c.confirm(ctx, object); err != nil {
-		return nil, err
-	}
-	applied, err := ssa.Apply(ctx, client, existing, owned, ssa.WithOwners(desired, owner), ssa.ReplaceSpec, options)
-	return c.wrote(object, applied, err)
-}
-
-// wrote remembers a write of the Deployment: the next sync waits until the store has it.
-func (c *controller) wrote(object *v1alpha1.Website, deployment *appsv1.Deployment, err error) (*appsv1.Deployment, error) {
-	if err != nil {
-		return nil, fmt.Errorf("applying the Deployment %s: %w", object.Name, err)
-	}
-	store := c.children.Informer().GetStore()
-	c.consistency.WroteAt(cache.MetaObjectToName(object), "Deployment", store, deployment.ResourceVersion)
-	return deployment, nil
-}
-
-// desiredDeployment returns the fields of the Deployment that are this controller's.
-func desiredDeployment(object *v1alpha1.Website) *appsv1ac.DeploymentApplyConfiguration {
-	labels := map[string]string{"website": object.Name}
-	return appsv1ac.Deployment(object.Name, object.Namespace).
-		WithLabels(labels).
-		WithSpec(appsv1ac.DeploymentSpec().
-			WithReplicas(*object.Spec.Replicas).
-			WithSelector(metav1ac.LabelSelector().WithMatchLabels(labels)).
-			WithTemplate(corev1ac.PodTemplateSpec().
-				WithLabels(labels).
-				WithSpec(corev1ac.PodSpec().
-					WithContainers(corev1ac.Container().WithName("main").WithImage(object.Spec.Image)))))
+	return errors.Join(err, c.writeStatus(ctx, object, deployment, err))
 }
 
 // confirm asks the API server whether the Website is still as in the store. If the store is late, the write would undo a newer change,
@@ -219,19 +170,29 @@ func (c *controller) confirm(ctx context.Context, object *v1alpha1.Website) erro
 	return nil
 }
 
-// writeStatus writes what is known of the Deployment, if it differs from what was written last.
+// problem is an error that lasts until somebody acts. The status reports it at once.
+type problem struct{ reason, message string }
+
+func (p problem) Error() string { return p.message }
+
+// writeStatus writes what is known of the Deployment, or why it is not known, if that differs from what was written last.
 func (c *controller) writeStatus(ctx context.Context, object *v1alpha1.Website, deployment *appsv1.Deployment, failure error) error {
-	if consistency.IsConflictOrStale(failure) {
-		return nil
-	}
+	key := cache.MetaObjectToName(object)
 	condition := metav1.Condition{
-		Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, ObservedGeneration: object.Generation, Reason: "Progressing",
+		Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, ObservedGeneration: object.Generation,
 	}
+	var p problem
 	switch {
-	case failure != nil:
-		condition.Reason, condition.Message = "Failed", failure.Error()
-	case isReady(deployment):
-		condition.Status, condition.Reason = metav1.ConditionTrue, "Available"
+	case failure == nil:
+		condition.Status, condition.Reason = readiness(deployment)
+	case errors.As(failure, &p):
+		condition.Reason, condition.Message = p.reason, p.message
+	case apierrors.IsForbidden(failure), apierrors.IsInvalid(failure):
+		condition.Reason, condition.Message = string(apierrors.ReasonForError(failure)), failure.Error()
+	case c.queue.NumRequeues(key) >= failures:
+		condition.Reason, condition.Message = "SyncFailed", failure.Error()
+	default:
+		return nil
 	}
 	before := object.Status.DeepCopy()
 	object.Status.ObservedGeneration = object.Generation
@@ -241,16 +202,12 @@ func (c *controller) writeStatus(ctx context.Context, object *v1alpha1.Website, 
 	}
 	options := metav1.UpdateOptions{FieldManager: fieldManager}
 	updated, err := c.ownerClients.WebsiteV1alpha1().Websites(object.Namespace).UpdateStatus(ctx, object, options)
+	if apierrors.IsNotFound(err) {
+		return nil // it was deleted meanwhile
+	}
 	if err != nil {
 		return fmt.Errorf("writing the status: %w", err)
 	}
-	c.consistency.WroteAt(cache.MetaObjectToName(object), "Website", c.owners.Informer().GetStore(), updated.ResourceVersion)
+	c.consistency.WroteAt(key, "Website", c.owners.Informer().GetStore(), updated.ResourceVersion)
 	return nil
-}
-
-// isReady says whether all pods are there, of the newest template.
-func isReady(deployment *appsv1.Deployment) bool {
-	status, replicas := deployment.Status, *deployment.Spec.Replicas
-	return deployment.DeletionTimestamp == nil && status.ObservedGeneration >= deployment.Generation &&
-		status.UpdatedReplicas == replicas && status.Replicas == replicas && status.AvailableReplicas == replicas
 }

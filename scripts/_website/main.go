@@ -1,4 +1,4 @@
-// A controller of Websites: it keeps a Deployment for each one.
+// A controller of Websites: it keeps a Deployment and a Service for each one.
 package main
 
 import (
@@ -60,7 +60,7 @@ func run(ctx context.Context, config *rest.Config, namespace string, options ele
 	}
 	children := informers.NewSharedInformerFactoryWithOptions(clients, 0, informers.WithNamespace(namespace))
 	owners := externalversions.NewSharedInformerFactoryWithOptions(ownerClients, 0, externalversions.WithNamespace(namespace))
-	c, err := newController(clients, ownerClients, owners.Website().V1alpha1().Websites(), children.Apps().V1().Deployments())
+	c, err := newController(clients, ownerClients, owners.Website().V1alpha1().Websites(), children)
 	if err != nil {
 		return err
 	}

@@ -83,7 +83,7 @@ type Elector struct {
 	out      Printer
 }
 
-// Printer prints a line: a word such as LEADER, and a text. A *program.Printer is one.
+// Printer prints a line: a word such as LEADER, and a text.
 type Printer interface {
 	Line(word, format string, args ...any)
 }
