@@ -10,24 +10,7 @@ ifneq (,$(filter output-sync,$(.FEATURES)))
   MAKEFLAGS += --output-sync=none
 endif
 # These come from the command line, not from a profile.
-ifneq (,$(findstring environment,$(origin N)))
-  override N :=
-endif
-ifneq (,$(findstring environment,$(origin ARGS)))
-  override ARGS :=
-endif
-ifneq (,$(findstring environment,$(origin START)))
-  override START :=
-endif
-ifneq (,$(findstring environment,$(origin STAGE)))
-  override STAGE :=
-endif
-ifneq (,$(findstring environment,$(origin GROUP)))
-  override GROUP :=
-endif
-ifneq (,$(findstring environment,$(origin FOLDER)))
-  override FOLDER :=
-endif
+$(foreach name,N ARGS START STAGE GROUP FOLDER,$(if $(findstring environment,$(origin $(name))),$(eval override $(name) :=)))
 
 # `make chapter 1`: the word after these targets is their argument. make takes it for a target, too, so there is a rule
 # for any word, which does nothing. With one colon it would not match 1.a, which looks like a library. A word with a

@@ -37,7 +37,7 @@ trap 'rm -rf "$new"' EXIT
 chmod 755 "$new"
 cd "$scripts/_website"
 find . -type f ! -name '.?*' ! -name '*~' | while IFS= read -r file; do
-	to=$new/${file//website/$name}
+	to=$new/${file//website/$name} # below, %K and the others are there because a kind may itself contain Website
 	mkdir -p "${to%/*}"
 	sed -e 's/Websites/%P/g; s/Website/%K/g; s/websites/%p/g; s/website/%k/g; s/example\.com/%g/g' \
 		-e "s/%P/$plural/g; s/%K/$kind/g; s/%p/$(lower "$plural")/g; s/%k/$name/g; s/%g/$group/g" "$file" >"$to"

@@ -78,9 +78,10 @@ func newController(
 		c.hasSynced = append(c.hasSynced, registration.HasSynced)
 	}
 	// A write of the status leaves the generation as it is. Its event must not enqueue the key: a sync that fails writes the status, and
-	// would be tried again at once, without an end.
+	// would be tried again at once, without an end. Another UID is another object: the watch has missed the deletion between them.
 	handler.UpdateFunc = func(before, object any) {
-		if before.(*v1alpha1.Website).Generation != object.(*v1alpha1.Website).Generation {
+		from, to := before.(*v1alpha1.Website), object.(*v1alpha1.Website)
+		if from.UID != to.UID || from.Generation != to.Generation {
 			enqueue(object)
 		}
 	}
