@@ -40,8 +40,8 @@ const soakVar = "WORKBOOK_SOAK"
 // TestSoak is what `make soak` runs, on a cluster of its own. For an hour 2,000 DatabaseManagers are created, changed
 // and deleted at random, while a second writer changes their children. All connections of the controllers are cut every
 // 20 s; once a minute the API server is restarted, and once a minute the leader is killed. One more controller, for 200
-// of the objects in a namespace of its own, is never killed: it shows whether a process grows. A fourth one has eight
-// DatabaseManagers that go from one random walk over the schema to the next. Of three writes of a controller, the answer to one is lost.
+// of the objects in a namespace of its own, is never killed: it shows whether a process grows. Of three writes of a
+// controller, the answer to one is lost.
 func TestSoak(t *testing.T) {
 	duration, err := time.ParseDuration(os.Getenv(soakVar))
 	if err != nil {
@@ -50,7 +50,7 @@ func TestSoak(t *testing.T) {
 	cluster := testcluster.Start(t)
 	testcluster.InstallDatabaseManagers(t, cluster.Config())
 	s := &soak{T: t, dir: t.TempDir(), cluster: cluster, passwords: map[types.UID]string{}, claims: map[types.UID]types.UID{}}
-	killed, steady, walked := s.env("soak"), s.env("steady"), s.env("walk")
+	killed, steady := s.env("soak"), s.env("steady")
 	const objects, steadyObjects = 1800, 200
 
 	working, stop := context.WithCancel(t.Context())
@@ -80,20 +80,6 @@ func TestSoak(t *testing.T) {
 	sampled := make(chan []sample, 1)
 	steadyProcess := s.controller(steady, "steady.writes")
 	others.Go(func() { sampled <- s.sample(working, steadyProcess) })
-
-	s.controller(walked, "walked.writes")
-	for walker := range uint64(8) {
-		random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 100+walker))
-		others.Go(func() {
-			for i := 0; working.Err() == nil; i++ {
-				// A walk ends, even if the time is over: one that is stopped has no result.
-				if err := walked.walk(t.Context(), fmt.Sprintf("walk-%d-%d", walker, i), random); err != nil {
-					t.Error(err)
-				}
-				s.walks.Add(1)
-			}
-		})
-	}
 
 	// Two controllers, each started again when it has ended.
 	var leaders [2]atomic.Pointer[testkit.Process]
@@ -162,7 +148,6 @@ func TestSoak(t *testing.T) {
 	row("duration", duration)
 	row("DatabaseManagers created, changed, deleted", fmt.Sprint(s.created.Load(), ", ", s.changed.Load(), ", ", s.deleted.Load()))
 	row("changes of children by the second writer", s.drifts.Load())
-	row("random walks over the schema", s.walks.Load())
 	row("API server restarted, leader killed", fmt.Sprint(restarts, ", ", kills))
 	row("controllers started for it", s.processes.Load())
 	row("writes by them, by one after another had begun", fmt.Sprint(writes, ", ", late))
@@ -188,7 +173,6 @@ type soak struct {
 	dir                                          string
 	cluster                                      *testcluster.Cluster
 	created, changed, deleted, drifts, processes atomic.Int64
-	walks                                        atomic.Int64
 
 	passwords map[types.UID]string // by DatabaseManager, the first one
 	claims    map[types.UID]types.UID

@@ -41,7 +41,7 @@ var stages = []Stage{
 	{title: "Killed, and not answered", promises: named("crash", "ambiguity"), sample: 6},
 	{title: "Late and lost watches", promises: named("past", "gaps"), sample: 3},
 	{title: "Ready for a cluster", sample: 3,
-		promises: named("status", "transitions", "stability", "permissions", "end", "leaders", "load")},
+		promises: named("status", "transitions", "stability", "combined", "permissions", "end", "leaders", "load")},
 }
 
 // named returns promises.

@@ -49,6 +49,8 @@ var promises = []Promise{
 		readme + "a-change-that-an-apply-cannot-undo", "sigs.k8s.io/structured-merge-diff/v6/merge/update.go: Apply", transitions},
 	{"stability", "From whatever state it finds, it reaches the desired one, and stays there.",
 		readme + "write-only-what-differs", "k8s.io/client-go/util/workqueue/queue.go: Typed", stability},
+	{"combined", "Two or three of these at once, and a deletion, break no promise that is kept alone.",
+		readme + "finalizers-and-owner-references", "k8s.io/kubernetes/pkg/controller/garbagecollector/garbagecollector.go: attemptToDeleteItem", combined},
 	{"load", "Of many objects, each costs no more than one alone, and they leave nothing behind in its memory.",
 		readme + "what-it-costs", "k8s.io/client-go/rest/config.go: QPS", load},
 	{"permissions", "It asks for nothing that its role lacks, and says which permission it misses.",

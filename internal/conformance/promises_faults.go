@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
@@ -174,12 +175,12 @@ func ambiguity(ctx context.Context, w *World) error {
 		}
 	}
 	for _, f := range slices.Clone(cases[:min(len(cases), 10)]) { // and of each kind one that breaks 30 % of all writes
-		cases = append(cases, &Fault{Code: f.Code, Done: f.Done, Chance: w.sometimes()})
+		cases = append(cases, &Fault{Code: f.Code, Done: f.Done, Chance: sometimes(w.random)})
 	}
 	for nth := range 4 { // and of the reads of one object; 0 breaks 30 % of them
 		f := &Fault{Verb: "get", Nth: nth, Code: http.StatusInternalServerError}
 		if nth == 0 {
-			f.Chance = w.sometimes()
+			f.Chance = sometimes(w.random)
 		}
 		cases = append(cases, f)
 	}
@@ -203,10 +204,10 @@ func ambiguity(ctx context.Context, w *World) error {
 
 // sometimes is true in 30 % of all calls, but 20 times at most: most syncs with many requests would fail, and each failure is a longer
 // wait.
-func (w *World) sometimes() func() bool {
+func sometimes(random *rand.Rand) func() bool {
 	left := 20
 	return func() bool {
-		if left == 0 || w.random.IntN(10) >= 3 {
+		if left == 0 || random.IntN(10) >= 3 {
 			return false
 		}
 		left--

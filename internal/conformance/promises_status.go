@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -11,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -57,7 +54,7 @@ func status(ctx context.Context, w *World) error {
 	}
 	span := max(w.rest/4, 3*time.Second)
 	w.say("counting writes of the status for %s", span)
-	if err := w.fewStatusWrites(ctx, name, time.Now(), span); err != nil {
+	if err := w.fewWrites(ctx, name, time.Now(), span, statusOfDatabases); err != nil {
 		return during(did, err)
 	}
 	w.say("the writes are let through again")
@@ -86,7 +83,7 @@ type cause struct {
 	spec      func(*dbv1alpha1.DatabaseManagerSpec)
 	before    action   // what makes the server refuse the children; may be nil
 	after     action   // what becomes of the children; may be nil
-	words     []string // one of them has to be in the message
+	words     []string // one of them has to be in the message; none: it is no cause, and all has to be Ready
 	meanwhile action   // what changes all the time while the cause stays; may be nil
 	mend      action
 	mended    string // what that does
@@ -116,7 +113,29 @@ var causes = []cause{
 	{
 		"created a DatabaseManager where an admission policy puts another image into its Deployment",
 		withPod,
-		(*World).createMirror, nil, []string{"image"}, nil, (*World).deleteMirror, "deleted the policy",
+		mutates(`[JSONPatch{op: "replace", path: "/spec/template/spec/containers/0/image", value: "mirror.example.com/database:1"}]`),
+		nil, []string{"image"}, nil, (*World).deleteMutation, "deleted the policy",
+	},
+	{
+		"created a DatabaseManager where an admission policy removes the mounts of volumes from its Deployment",
+		func(s *dbv1alpha1.DatabaseManagerSpec) { s.Replicas = new(int32(0)) },
+		mutates(`has(object.spec.template.spec.containers[0].volumeMounts) ?
+			[JSONPatch{op: "remove", path: "/spec/template/spec/containers/0/volumeMounts"}] : []`),
+		nil, []string{"mount"}, nil, (*World).deleteMutation, "deleted the policy",
+	},
+	{
+		"created a DatabaseManager where an admission policy gives the container of its Deployment another name, and allows one only",
+		withPod,
+		mutates(`object.spec.template.spec.containers.size() > 1 ? [JSONPatch{op: "remove", path: "/spec/template/spec/containers/1"}] :
+			[JSONPatch{op: "replace", path: "/spec/template/spec/containers/0/name", value: "renamed"}]`),
+		nil, []string{"container"}, nil, (*World).deleteMutation, "deleted the policy",
+	},
+	{
+		"created a DatabaseManager where an admission policy adds a container to its Deployment, before the others",
+		withPod,
+		mutates(`object.spec.template.spec.containers.exists(c, c.name == "added") ? [] :
+			[JSONPatch{op: "add", path: "/spec/template/spec/containers/0", value: Object.spec.template.spec.containers{name: "added", image: "added"}}]`),
+		nil, nil, (*World).changeBesideAdded, (*World).deleteMutation, "deleted the policy",
 	},
 }
 
@@ -140,6 +159,9 @@ func (w *World) tells(ctx context.Context, name string, c cause) error {
 	if err == nil {
 		err = w.awaitStatus(ctx, name, w.timeout, func(now string) (string, error) {
 			isTold := slices.ContainsFunc(c.words, func(word string) bool { return strings.Contains(strings.ToLower(now), word) })
+			if len(c.words) == 0 {
+				return diffOf(isReady, now), nil
+			}
 			if !strings.HasPrefix(now, "Ready=") || strings.HasPrefix(now, "Ready=True") || !isTold {
 				return diffOf("Ready=False, with a message about: "+strings.Join(c.words, ", "), now), nil
 			}
@@ -149,7 +171,7 @@ func (w *World) tells(ctx context.Context, name string, c cause) error {
 	if err == nil {
 		since := time.Now()
 		if err = call(c.meanwhile); err == nil {
-			err = w.fewStatusWrites(ctx, name, since, 3*time.Second)
+			err = w.fewWrites(ctx, name, since, 3*time.Second, statusOfDatabases, "deployments")
 		}
 	}
 	if mendErr := call(c.mend); err != nil || mendErr != nil {
@@ -171,16 +193,18 @@ func (w *World) awaitStatus(ctx context.Context, name string, timeout time.Durat
 	})
 }
 
-// fewStatusWrites waits, and counts the writes of a status since a time from which on nothing has changed.
-func (w *World) fewStatusWrites(ctx context.Context, name string, since time.Time, span time.Duration) error {
+const statusOfDatabases = "databasemanagers/status"
+
+// fewWrites waits, and counts the writes of resources since a time from which on nothing has changed.
+func (w *World) fewWrites(ctx context.Context, name string, since time.Time, span time.Duration, resources ...string) error {
 	if err := pause(ctx, span); err != nil {
 		return err
 	}
 	writes := w.tap.all(func(r Request) bool {
-		return r.Resource == "databasemanagers/status" && r.Name == name && r.isWrite() && !r.At.Before(since)
+		return slices.Contains(resources, r.Resource) && r.Name == name && r.isWrite() && !r.At.Before(since)
 	})
 	if len(writes) > 3 {
-		did := fmt.Sprintf("counted the writes of the status of %s for %s", name, time.Since(since).Round(time.Second))
+		did := fmt.Sprintf("counted the writes of %s of %s for %s", strings.Join(resources, ", "), name, time.Since(since).Round(time.Second))
 		return failed(did, "3 at most, as the cause is the same", fmt.Sprint(len(writes)))
 	}
 	return w.timeStays(ctx, name)
@@ -227,135 +251,6 @@ func (w *World) allowNoClaim(ctx context.Context, name string) error {
 
 func (w *World) deleteQuota(ctx context.Context, name string) error {
 	return w.client.CoreV1().ResourceQuotas(w.namespace).Delete(ctx, name, metav1.DeleteOptions{})
-}
-
-const policyMessage = "the conformance suite allows no such deployment"
-
-// allDeployments are those of the world's namespace. Policies have no namespace: they are named after the world's.
-func (w *World) allDeployments() *admissionregistrationv1.MatchResources {
-	return &admissionregistrationv1.MatchResources{
-		NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: w.namespace}},
-		ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
-			RuleWithOperations: admissionregistrationv1.RuleWithOperations{
-				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
-				Rule: admissionregistrationv1.Rule{
-					APIGroups: []string{"apps"}, APIVersions: []string{"v1"}, Resources: []string{"deployments"},
-				},
-			},
-		}},
-	}
-}
-
-// untilInForce sends a Deployment, which is not stored, until the policy does with it what it is for. The server takes a moment until it
-// knows a new policy.
-func (w *World) untilInForce(ctx context.Context, name string, does func(*appsv1.Deployment, error) bool) error {
-	probe := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: appsv1.DeploymentSpec{
-		Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}},
-		Template: corev1.PodTemplateSpec{
-			ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": name}},
-			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: name, Image: name}}},
-		},
-	}}
-	return w.awaitCluster(ctx, "the policy to be in force", func(ctx context.Context) (string, error) {
-		options := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
-		answer, err := w.client.AppsV1().Deployments(w.namespace).Create(ctx, probe, options)
-		if !does(answer, err) {
-			return fmt.Sprintf("+ %v", err), nil
-		}
-		return "", nil
-	})
-}
-
-const mirrored = "mirror.example.com/database:1"
-
-// createMirror creates a policy that writes after each write of a Deployment of that name, and so always wins.
-func (w *World) createMirror(ctx context.Context, name string) error {
-	meta := metav1.ObjectMeta{Name: w.namespace}
-	fail := admissionregistrationv1.Fail
-	admission := w.client.AdmissionregistrationV1()
-	_, err := admission.MutatingAdmissionPolicies().Create(ctx, &admissionregistrationv1.MutatingAdmissionPolicy{
-		ObjectMeta: meta,
-		Spec: admissionregistrationv1.MutatingAdmissionPolicySpec{
-			FailurePolicy:      &fail,
-			ReinvocationPolicy: admissionregistrationv1.NeverReinvocationPolicy,
-			MatchConstraints:   w.allDeployments(),
-			MatchConditions: []admissionregistrationv1.MatchCondition{{
-				Name: "name", Expression: fmt.Sprintf("object.metadata.name == %q", name),
-			}},
-			Mutations: []admissionregistrationv1.Mutation{{
-				PatchType: admissionregistrationv1.PatchTypeJSONPatch,
-				JSONPatch: &admissionregistrationv1.JSONPatch{Expression: fmt.Sprintf(
-					`[JSONPatch{op: "replace", path: "/spec/template/spec/containers/0/image", value: %q}]`, mirrored)},
-			}},
-		},
-	}, metav1.CreateOptions{})
-	if err != nil {
-		return err
-	}
-	_, err = admission.MutatingAdmissionPolicyBindings().Create(ctx, &admissionregistrationv1.MutatingAdmissionPolicyBinding{
-		ObjectMeta: meta,
-		Spec:       admissionregistrationv1.MutatingAdmissionPolicyBindingSpec{PolicyName: w.namespace},
-	}, metav1.CreateOptions{})
-	if err == nil {
-		err = w.untilInForce(ctx, name, func(answer *appsv1.Deployment, err error) bool {
-			return err == nil && answer.Spec.Template.Spec.Containers[0].Image == mirrored
-		})
-	}
-	if err != nil {
-		return errors.Join(err, w.deleteMirror(ctx, name))
-	}
-	return nil
-}
-
-func (w *World) deleteMirror(ctx context.Context, _ string) error {
-	ctx = context.WithoutCancel(ctx) // World.close deletes the namespace only
-	admission := w.client.AdmissionregistrationV1()
-	return errors.Join(
-		unlessGone(admission.MutatingAdmissionPolicyBindings().Delete(ctx, w.namespace, metav1.DeleteOptions{})),
-		unlessGone(admission.MutatingAdmissionPolicies().Delete(ctx, w.namespace, metav1.DeleteOptions{})))
-}
-
-// createPolicy creates a policy that allows no Deployment of that name.
-func (w *World) createPolicy(ctx context.Context, name string) error {
-	meta := metav1.ObjectMeta{Name: w.namespace}
-	policy := &admissionregistrationv1.ValidatingAdmissionPolicy{
-		ObjectMeta: meta,
-		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
-			MatchConstraints: w.allDeployments(),
-			Validations: []admissionregistrationv1.Validation{{
-				Expression: fmt.Sprintf("object.metadata.name != %q", name), Message: policyMessage,
-			}},
-		},
-	}
-	admission := w.client.AdmissionregistrationV1()
-	if _, err := admission.ValidatingAdmissionPolicies().Create(ctx, policy, metav1.CreateOptions{}); err != nil {
-		return err
-	}
-	_, err := admission.ValidatingAdmissionPolicyBindings().Create(ctx, &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
-		ObjectMeta: meta,
-		Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
-			PolicyName: w.namespace, ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
-		},
-	}, metav1.CreateOptions{})
-	if err != nil {
-		return errors.Join(err, w.deletePolicy(ctx, name))
-	}
-	err = w.untilInForce(ctx, name, func(_ *appsv1.Deployment, err error) bool {
-		return err != nil && strings.Contains(err.Error(), policyMessage)
-	})
-	if err != nil {
-		return errors.Join(err, w.deletePolicy(ctx, name))
-	}
-	return nil
-}
-
-func (w *World) deletePolicy(ctx context.Context, _ string) error {
-	ctx = context.WithoutCancel(ctx) // World.close deletes the namespace only
-	admission := w.client.AdmissionregistrationV1()
-	return errors.Join(
-		unlessGone(admission.ValidatingAdmissionPolicyBindings().Delete(ctx, w.namespace, metav1.DeleteOptions{})),
-		unlessGone(admission.ValidatingAdmissionPolicies().Delete(ctx, w.namespace, metav1.DeleteOptions{})),
-	)
 }
 
 func (w *World) selectNoNode(ctx context.Context, name string) error {

@@ -27,16 +27,17 @@ import (
 
 // Resource is what the suite knows of a resource and its children. A file says it: databasemanager.yaml is one.
 type Resource struct {
-	CRD       string                      `json:"crd"`       // a manifest, beside the file; conformance.sh applies it
-	Samples   []patch                     `json:"samples"`   // objects without a name; {name} becomes the object's name
-	Change    patch                       `json:"change"`    // of the first sample; its children show it
-	Keep      patch                       `json:"keep"`      // with it, children stay when their owner is deleted; empty: they never do
-	MayChange map[string]map[string][]any `json:"mayChange"` // spec: fields, with their values; none: those that the CRD allows
-	Ready     Ready                       `json:"ready"`
-	Children  []metav1.TypeMeta           `json:"children"`
-	KnownBy   string                      `json:"knownBy"` // owner, labels or either: without it, a child is nobody's
-	Label     string                      `json:"label"`   // of children that have neither the owner nor its name; {name} becomes that
-	Ignore    []string                    `json:"ignore"`  // regular expressions: what differs between two children of equal owners
+	CRD        string                      `json:"crd"`        // a manifest, beside the file; conformance.sh applies it
+	Samples    []patch                     `json:"samples"`    // objects without a name; {name} becomes the object's name
+	Change     patch                       `json:"change"`     // of the first sample; its children show it
+	Impossible patch                       `json:"impossible"` // of the first sample: the server refuses it for a child; empty: there is none such
+	Keep       patch                       `json:"keep"`       // with it, children stay when their owner is deleted; empty: they never do
+	MayChange  map[string]map[string][]any `json:"mayChange"`  // spec: fields, with their values; none: those that the CRD allows
+	Ready      Ready                       `json:"ready"`
+	Children   []metav1.TypeMeta           `json:"children"`
+	KnownBy    string                      `json:"knownBy"` // owner, labels or either: without it, a child is nobody's
+	Label      string                      `json:"label"`   // of children that have neither the owner nor its name; {name} becomes that
+	Ignore     []string                    `json:"ignore"`  // regular expressions: what differs between two children of equal owners
 
 	kind     schema.GroupVersionKind
 	gvr      schema.GroupVersionResource

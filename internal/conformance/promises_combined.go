@@ -1,0 +1,600 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+)
+
+// event is something that happens to an object. If it lasts, it is undone in the end.
+type event struct {
+	did     string
+	do      func(ctx context.Context, x *combination, s *subject, e *event) (undo func(context.Context) error, err error)
+	holds   bool                       // it, when it is deleted
+	blocks  bool                       // as long as it lasts, the controller need not come to an end
+	seed    uint64                     // of its own chance, so that it can be repeated
+	kind    int                        // the number of a child's resource, if it is about a child
+	cascade metav1.DeletionPropagation // of a deletion
+	settled bool                       // before, the suite waits until the status is about the current spec, but not for long
+}
+
+func (e *event) random() *rand.Rand { return rand.New(rand.NewPCG(e.seed, 0)) }
+
+// circumstance is what happens to the controller meanwhile.
+type circumstance struct {
+	did      string
+	isDown   bool   // no controller runs
+	isKilled bool   // after the events, and started again
+	late     string // the resource whose watch shows nothing
+}
+
+// subject is an object to which things happen.
+type subject struct {
+	name   string
+	keeps  bool // what was asked for at first: its children stay when it is deleted
+	events []event
+
+	d         *unstructured.Unstructured // as it was when it was Ready for the first time
+	children  sets.Set[string]           // that it had then, but for those that somebody has deleted
+	keepsNow  bool
+	isBlocked bool
+	cascade   metav1.DeletionPropagation // empty: it is not deleted
+	hasTurned bool                       // after the deletion, something else was asked for
+	hasToGo   bool                       // its children have to go with it
+	toStay    sets.Set[string]           // children that have to outlive it; nil: none has to
+	undo      []func(context.Context) error
+}
+
+// combination is the promise while it is tried.
+type combination struct{ *walk }
+
+// combined lets two or three things happen to each object, often with its deletion, while something happens to the controller. Then
+// what lasts is undone. What was promised has to be true: no case says more than the promises that are tried one by one.
+func combined(ctx context.Context, w *World) error {
+	x := combination{&walk{World: w, fresh: map[string]string{}}}
+	rounds, size := w.steps/25, 16
+	if w.sample > 0 {
+		rounds, size = 1, 2*w.sample
+	}
+	circumstances := []circumstance{
+		{did: "no controller ran", isDown: true},
+		{did: "the controller was killed after that, and started again", isKilled: true},
+	}
+	for _, resource := range w.resource.watched() {
+		if resource != "pods" {
+			circumstances = append(circumstances, circumstance{did: "the watch of " + resource + " showed nothing", late: resource})
+		}
+	}
+	for round := range rounds {
+		c := circumstance{did: "the controller ran"}
+		if round%2 == 1 {
+			c = circumstances[w.random.IntN(len(circumstances))]
+		}
+		subjects := []*subject{}
+		for i := range size {
+			subjects = append(subjects, w.newSubject(fmt.Sprintf("both%d%02d", round, i)))
+		}
+		w.say("%d objects, two or three events for each; meanwhile, %s", size, c.did)
+		err := x.play(ctx, c, subjects)
+		var failure *Failure
+		if !errors.As(err, &failure) {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		for _, s := range subjects {
+			if s.name == failure.About {
+				w.say("%s has failed: looking for the fewest events that fail", s.name)
+				return x.fewest(ctx, c, s, failure)
+			}
+		}
+		return err
+	}
+	return w.untilQuiet(ctx)
+}
+
+// events returns what can happen to an object. What is there twice happens more often.
+func (w *World) events() []event {
+	events := []event{
+		{did: "changed it", do: change},
+		{did: "another user added a finalizer", do: hold, holds: true},
+		{did: "another user changed a field of a child", do: editChild},
+		{did: "another user deleted the child of kind {kind}", do: deleteOne},
+		{did: "another user deleted the child of kind {kind}, and a finalizer holds it", do: holdChild, blocks: true},
+		{did: "each write of the child of kind {kind} is answered 403", do: refuse, blocks: true},
+		{did: "30 % of the writes are answered 500, and not done", do: lose, blocks: true},
+		{did: "30 % of the writes are answered 500, and done", do: loseAnswer, blocks: true},
+	}
+	if w.keeps() {
+		turn := event{did: "changed whether its children stay", do: turn}
+		events = append(events, turn, turn, turn)
+	}
+	if len(w.resource.Impossible) > 0 {
+		tooMuch := event{did: "asked for what the server refuses", do: askTooMuch}
+		events = append(events, tooMuch, tooMuch)
+	}
+	return events
+}
+
+// newSubject returns a subject with events by chance: two or three, and in most cases a deletion. After it, something can happen only if
+// somebody else's finalizer holds the object.
+func (w *World) newSubject(name string) *subject {
+	chance := rand.New(rand.NewPCG(w.random.Uint64(), 0))
+	events := w.events()
+	chance.Shuffle(len(events), func(i, j int) { events[i], events[j] = events[j], events[i] })
+	events = events[:2+chance.IntN(2)]
+	first := len(events)
+	if i := slices.IndexFunc(events, func(e event) bool { return e.holds }); i >= 0 {
+		events[0], events[i] = events[i], events[0]
+		first = 1
+	}
+	if chance.IntN(5) > 0 {
+		cascades := []metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationForeground}
+		if w.resource.isDatabaseManager() { // who cleans up by a finalizer cannot know that children are to be orphans
+			cascades = append(cascades, metav1.DeletePropagationOrphan)
+		}
+		cascade := cascades[chance.IntN(len(cascades))]
+		deletion := event{did: "deleted it with --cascade=" + strings.ToLower(string(cascade)), do: deleteIt, cascade: cascade}
+		events = slices.Insert(events, first+chance.IntN(len(events)-first+1), deletion)
+	}
+	for i := range events {
+		e := &events[i]
+		e.seed, e.kind, e.settled = chance.Uint64(), chance.IntN(len(w.resource.kinds)), chance.IntN(3) > 0
+		e.did = strings.ReplaceAll(e.did, "{kind}", w.resource.kinds[e.kind].Kind)
+	}
+	return &subject{name: name, keeps: w.keeps() && chance.IntN(3) == 0, events: events}
+}
+
+// play tries subjects under a circumstance. A failure is about one of them.
+func (x *combination) play(ctx context.Context, c circumstance, subjects []*subject) (err error) {
+	p, err := x.restart() // who has had errors waits longer before the next try
+	if err != nil {
+		return err
+	}
+	all := func(do func(context.Context, *subject) error) {
+		if err == nil {
+			err = each(ctx, subjects, func(ctx context.Context, _ int, s *subject) error {
+				return about(s.name, during(s.told(c), do(ctx, s)))
+			})
+		}
+	}
+	once := func(do func(context.Context) error) {
+		if err == nil {
+			err = do(ctx)
+		}
+	}
+	defer func() { // also after a failure
+		for _, gate := range x.gates {
+			gate.Open()
+		}
+		for _, s := range subjects {
+			for _, undo := range s.undo {
+				if undoErr := unlessGone(undo(ctx)); err == nil {
+					err = undoErr
+				}
+			}
+		}
+	}()
+	all(x.beginning)
+	once(x.untilCollected)
+	switch {
+	case c.isDown:
+		p.kill()
+		<-p.stopped
+	case c.late != "":
+		x.gates[c.late].Close()
+	}
+	all(func(ctx context.Context, s *subject) error {
+		s.isBlocked = c.isDown || c.late != ""
+		return x.happen(ctx, s)
+	})
+	if err == nil && (c.isDown || c.isKilled) {
+		_, err = x.restart()
+	}
+	once(func(ctx context.Context) error { return pause(ctx, time.Second) })
+	all(x.turned)
+	for _, gate := range x.gates {
+		gate.Open()
+	}
+	all(func(ctx context.Context, s *subject) error {
+		for len(s.undo) > 0 {
+			if err := unlessGone(s.undo[0](ctx)); err != nil {
+				return err
+			}
+			s.undo = s.undo[1:]
+		}
+		if s.cascade != "" {
+			return x.untilGone(ctx, s.name)
+		}
+		return x.untilAsNew(ctx, s)
+	})
+	once(x.untilCollected)
+	all(x.after)
+	return err
+}
+
+// restart kills the controller that runs, if one does, and starts it again.
+func (x *combination) restart() (*Process, error) {
+	if len(x.processes) > 0 {
+		last := x.processes[len(x.processes)-1]
+		last.kill()
+		<-last.stopped
+	}
+	return x.startController()
+}
+
+// told says what happens to a subject.
+func (s *subject) told(c circumstance) string {
+	text := "created " + s.name
+	if s.keeps {
+		text += ", so that its children stay when it is deleted"
+	}
+	for _, e := range s.events {
+		if e.settled {
+			text += "; waited for the status"
+		}
+		text += "; " + e.did
+	}
+	return text + ". Meanwhile, " + c.did + ". Then undid what lasts"
+}
+
+// beginning creates the object.
+func (x *combination) beginning(ctx context.Context, s *subject) (err error) {
+	var changes []patch
+	if s.keeps {
+		changes = append(changes, x.resource.Keep)
+	}
+	if _, err = x.createSample(ctx, 0, s.name, changes...); err != nil {
+		return err
+	}
+	if s.d, _, err = x.untilReady(ctx, s.name, ""); err != nil {
+		return err
+	}
+	s.keepsNow = s.keeps
+	s.children, err = x.here(ctx, s)
+	return err
+}
+
+// here returns the children that are there, and that nobody has deleted.
+func (x *combination) here(ctx context.Context, s *subject) (sets.Set[string], error) {
+	children, err := x.children(ctx, s.d)
+	here := sets.New[string]()
+	for _, o := range children {
+		if o.GetDeletionTimestamp() == nil {
+			here.Insert(identity(&o))
+		}
+	}
+	return here, err
+}
+
+// happen lets the events happen.
+func (x *combination) happen(ctx context.Context, s *subject) error {
+	for i := range s.events {
+		e := &s.events[i]
+		if e.settled {
+			if _, err := x.settle(ctx, s, 2*time.Second); err != nil {
+				return err
+			}
+		}
+		s.isBlocked = s.isBlocked || e.blocks
+		undo, err := e.do(ctx, x, s, e)
+		if undo != nil {
+			s.undo = append(s.undo, undo)
+		}
+		refused := apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)
+		if unlessGone(err) != nil && !refused {
+			return fmt.Errorf("%s: %w", e.did, err)
+		}
+	}
+	return nil
+}
+
+// settle waits until the status is about the current spec, but not for longer than a limit, and reports whether it is. An object that is
+// gone is settled.
+func (x *combination) settle(ctx context.Context, s *subject, limit time.Duration) (isSettled bool, err error) {
+	for end := time.Now().Add(limit); ; {
+		d, err := x.owners.Get(ctx, s.name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return true, nil
+		}
+		if err != nil || x.behind(d) == "" || time.Now().After(end) {
+			return err == nil && x.behind(d) == "", err
+		}
+		if err := pause(ctx, 100*time.Millisecond); err != nil {
+			return false, err
+		}
+	}
+}
+
+// decide notes what has to become of the children: of those that are there when the controller says that it has done what the spec asks for.
+func (x *combination) decide(ctx context.Context, s *subject, isTold bool) (err error) {
+	s.hasToGo, s.toStay = false, nil
+	switch {
+	case !s.keepsNow && s.cascade != metav1.DeletePropagationOrphan:
+		s.hasToGo = !s.hasTurned // what was released after the deletion may stay
+	case !s.keepsNow && s.hasTurned:
+	case isTold:
+		s.toStay, err = x.here(ctx, s)
+	}
+	return err
+}
+
+// turned decides again about an object that was deleted, is held, and then was to keep its children, or not to. Its status must be about
+// that, unless something else keeps the controller from it.
+func (x *combination) turned(ctx context.Context, s *subject) error {
+	if !s.hasTurned {
+		return nil
+	}
+	limit := time.Duration(0)
+	if !s.isBlocked {
+		limit = x.timeout
+	}
+	isTold, err := x.settle(ctx, s, limit)
+	if err != nil {
+		return err
+	}
+	if !s.isBlocked && !isTold {
+		d, err := x.owners.Get(ctx, s.name, metav1.GetOptions{})
+		if err != nil {
+			return unlessGone(err)
+		}
+		return failed("waited for the status of an object that was deleted, and is held", "", x.behind(d))
+	}
+	return x.decide(ctx, s, isTold)
+}
+
+// untilAsNew waits until an object that was not deleted has the children of a new one with its spec, and those that it had.
+func (x *combination) untilAsNew(ctx context.Context, s *subject) error {
+	d, err := x.owners.Get(ctx, s.name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	want, err := x.stateOfNew(ctx, d)
+	if err != nil {
+		return err
+	}
+	err = x.await(ctx, s.name+" to have the children of a new object with its spec", func(ctx context.Context) (string, error) {
+		now, err := x.stateOfChildren(ctx, s.name)
+		return diffOf(want, now), err
+	})
+	if err != nil {
+		return err
+	}
+	now, err := x.here(ctx, s)
+	if err != nil {
+		return err
+	}
+	if err := failed("looked for its children of before", "", strings.Join(sets.List(s.children.Difference(now)), "\n")); err != nil {
+		return err
+	}
+	return x.delete(ctx, s.name)
+}
+
+// after looks at the children of an object that is gone, and deletes those that are left.
+func (x *combination) after(ctx context.Context, s *subject) error {
+	if s.hasToGo {
+		return x.untilCollectedOf(ctx, s.d)
+	}
+	if s.toStay != nil {
+		children, err := x.children(ctx, s.d)
+		if err != nil {
+			return err
+		}
+		now := []string{}
+		for _, o := range children {
+			text := identity(&o)
+			if !s.toStay.Has(text) {
+				continue // it was created later
+			}
+			if slices.ContainsFunc(o.GetOwnerReferences(), func(owner metav1.OwnerReference) bool { return owner.UID == s.d.GetUID() }) {
+				text += owned
+			}
+			if o.GetDeletionTimestamp() != nil {
+				text += ", being deleted"
+			}
+			now = append(now, text)
+		}
+		slices.Sort(now)
+		if err := failed("looked for the children that have to stay", strings.Join(sets.List(s.toStay), "\n"), strings.Join(now, "\n")); err != nil {
+			return err
+		}
+	}
+	return x.deleteChildren(ctx, s.name, "")
+}
+
+// identity is what must stay of a child, as one line.
+func identity(o *unstructured.Unstructured) string {
+	text := fmt.Sprintf("%s %s uid %s", o.GetKind(), o.GetName(), o.GetUID())
+	if o.GetKind() == "Secret" {
+		text += " data " + sum(o.Object["data"])
+	}
+	return text
+}
+
+// fewest looks for fewer events that fail, too.
+func (x *combination) fewest(ctx context.Context, c circumstance, s *subject, failure *Failure) error {
+	end, tries := time.Now().Add(2*time.Minute), 0
+	fails := func(c circumstance, events []event) (bool, error) {
+		tries++
+		again := &subject{name: fmt.Sprintf("%sagain%d", s.name, tries), keeps: s.keeps, events: events}
+		err := x.play(ctx, c, []*subject{again})
+		var shorter *Failure
+		if errors.As(err, &shorter) {
+			failure = shorter
+			return true, nil
+		}
+		return false, err
+	}
+	if c != (circumstance{did: "the controller ran"}) {
+		plain := circumstance{did: "the controller ran"}
+		isPlain, err := fails(plain, s.events)
+		if err != nil {
+			return err
+		}
+		if isPlain {
+			c = plain
+		}
+	}
+	for i := 0; i < len(s.events) && time.Now().Before(end); {
+		fewer := slices.Delete(slices.Clone(s.events), i, i+1)
+		fail, err := fails(c, fewer)
+		if err != nil {
+			return err
+		}
+		if fail {
+			s.events, i = fewer, 0
+		} else {
+			i++
+		}
+	}
+	return failure
+}
+
+func change(ctx context.Context, x *combination, s *subject, _ *event) (func(context.Context) error, error) {
+	return nil, x.changeIt(ctx, s.name)
+}
+
+func askTooMuch(ctx context.Context, x *combination, s *subject, _ *event) (func(context.Context) error, error) {
+	return nil, x.patch(ctx, s.name, x.resource.Impossible.String())
+}
+
+// turn asks for the children to stay when their owner is deleted, or not to stay.
+func turn(ctx context.Context, x *combination, s *subject, _ *event) (func(context.Context) error, error) {
+	change := x.keep
+	if s.keepsNow {
+		change = x.keepNot
+	}
+	if err := change(ctx, s.name); err != nil {
+		return nil, err
+	}
+	s.keepsNow, s.hasTurned = !s.keepsNow, s.cascade != ""
+	return nil, nil
+}
+
+func hold(ctx context.Context, x *combination, s *subject, _ *event) (func(context.Context) error, error) {
+	return func(ctx context.Context) error { return x.changeFinalizers(ctx, s.name, false) }, x.changeFinalizers(ctx, s.name, true)
+}
+
+// changeFinalizers adds or removes the suite's own, and leaves others alone.
+func (x *combination) changeFinalizers(ctx context.Context, name string, add bool) error {
+	for {
+		d, err := x.owners.Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		finalizers := slices.DeleteFunc(d.GetFinalizers(), func(f string) bool { return f == finalizer })
+		if add {
+			finalizers = append(finalizers, finalizer)
+		}
+		d.SetFinalizers(finalizers)
+		if _, err = x.owners.Update(ctx, d, metav1.UpdateOptions{FieldManager: manager}); !apierrors.IsConflict(err) {
+			return err
+		}
+	}
+}
+
+// editChild changes no metadata: a child that has lost its owner when that is deleted is nobody's.
+func editChild(ctx context.Context, x *combination, s *subject, e *event) (func(context.Context) error, error) {
+	step, err := x.edit(ctx, s.name, e.random())
+	if err != nil || step.kind == "" || strings.Contains(step.patch, "/metadata/") {
+		return nil, err
+	}
+	e.did = "another user changed a child: " + step.String()
+	return nil, x.patchKind(ctx, s.d, step)
+}
+
+// childrenOfKind returns the children that an event is about. They are not looked for any more among those that have to be there.
+func (x *combination) childrenOfKind(ctx context.Context, s *subject, e *event) (found []unstructured.Unstructured, err error) {
+	children, err := x.children(ctx, s.d)
+	for _, o := range children {
+		if o.GroupVersionKind() == x.resource.kinds[e.kind] {
+			found = append(found, o)
+			s.children.Delete(identity(&o))
+			s.toStay.Delete(identity(&o))
+		}
+	}
+	return found, err
+}
+
+func deleteOne(ctx context.Context, x *combination, s *subject, e *event) (func(context.Context) error, error) {
+	children, err := x.childrenOfKind(ctx, s, e)
+	for i := 0; err == nil && i < len(children); i++ {
+		err = unlessGone(x.deleteChild(ctx, s.d, &children[i]))
+	}
+	return nil, err
+}
+
+func holdChild(ctx context.Context, x *combination, s *subject, e *event) (func(context.Context) error, error) {
+	children, err := x.childrenOfKind(ctx, s, e)
+	for i := 0; err == nil && i < len(children); i++ {
+		err = unlessGone(x.halfDelete(ctx, s.d, &children[i]))
+	}
+	return func(ctx context.Context) error {
+		var errs []error
+		for i := range children {
+			errs = append(errs, unlessGone(x.removeFinalizers(ctx, s.d, &children[i])))
+		}
+		return errors.Join(errs...)
+	}, err
+}
+
+// fault puts a fault in the way of the writes about an object.
+func (x *combination) fault(s *subject, f Fault) (func(context.Context) error, error) {
+	f.Name = s.name
+	remove := x.tap.add(&f)
+	return func(context.Context) error { remove(); return nil }, nil
+}
+
+func refuse(_ context.Context, x *combination, s *subject, e *event) (func(context.Context) error, error) {
+	return x.fault(s, Fault{Resource: x.resource.children[e.kind].Resource, Code: http.StatusForbidden})
+}
+
+func lose(_ context.Context, x *combination, s *subject, e *event) (func(context.Context) error, error) {
+	return x.fault(s, Fault{Code: http.StatusInternalServerError, Chance: sometimes(e.random())})
+}
+
+func loseAnswer(_ context.Context, x *combination, s *subject, e *event) (func(context.Context) error, error) {
+	return x.fault(s, Fault{Code: http.StatusInternalServerError, Done: true, Chance: sometimes(e.random())})
+}
+
+// deleteIt deletes the object, and decides what has to become of its children. The garbage collector has to know their owners, or
+// --cascade=orphan would not reach a child that has just got its owner.
+func deleteIt(ctx context.Context, x *combination, s *subject, e *event) (func(context.Context) error, error) {
+	wasTold, err := x.settle(ctx, s, 0)
+	if err != nil {
+		return nil, err
+	}
+	before, err := x.here(ctx, s)
+	if err == nil && e.cascade == metav1.DeletePropagationOrphan {
+		err = x.untilCollected(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	isTold, err := x.settle(ctx, s, 0)
+	if err != nil {
+		return nil, err
+	}
+	s.cascade = e.cascade
+	if err := x.decide(ctx, s, wasTold && isTold); err != nil {
+		return nil, err
+	}
+	if s.toStay != nil {
+		s.toStay = s.toStay.Intersection(before)
+	}
+	return nil, x.owners.Delete(ctx, s.name, metav1.DeleteOptions{
+		PropagationPolicy: &e.cascade, Preconditions: &metav1.Preconditions{UID: new(types.UID(s.d.GetUID()))},
+	})
+}
