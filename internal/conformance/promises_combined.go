@@ -1,11 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -13,23 +13,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 )
-
-// event is something that happens to an object. If it lasts, it is undone in the end.
-type event struct {
-	did     string
-	do      func(ctx context.Context, x *combination, s *subject, e *event) (undo func(context.Context) error, err error)
-	holds   bool                       // it, when it is deleted
-	blocks  bool                       // as long as it lasts, the controller need not come to an end
-	seed    uint64                     // of its own chance, so that it can be repeated
-	kind    int                        // the number of a child's resource, if it is about a child
-	cascade metav1.DeletionPropagation // of a deletion
-	settled bool                       // before, the suite waits until the status is about the current spec, but not for long
-}
-
-func (e *event) random() *rand.Rand { return rand.New(rand.NewPCG(e.seed, 0)) }
 
 // circumstance is what happens to the controller meanwhile.
 type circumstance struct {
@@ -38,6 +23,8 @@ type circumstance struct {
 	isKilled bool   // after the events, and started again
 	late     string // the resource whose watch shows nothing
 }
+
+var nothing = circumstance{did: "the controller ran"}
 
 // subject is an object to which things happen.
 type subject struct {
@@ -53,7 +40,7 @@ type subject struct {
 	hasTurned bool                       // after the deletion, something else was asked for
 	hasToGo   bool                       // its children have to go with it
 	toStay    sets.Set[string]           // children that have to outlive it; nil: none has to
-	undo      []func(context.Context) error
+	undo      []undoing
 }
 
 // combination is the promise while it is tried.
@@ -77,7 +64,7 @@ func combined(ctx context.Context, w *World) error {
 		}
 	}
 	for round := range rounds {
-		c := circumstance{did: "the controller ran"}
+		c := nothing
 		if round%2 == 1 {
 			c = circumstances[w.random.IntN(len(circumstances))]
 		}
@@ -105,29 +92,6 @@ func combined(ctx context.Context, w *World) error {
 	return w.untilQuiet(ctx)
 }
 
-// events returns what can happen to an object. What is there twice happens more often.
-func (w *World) events() []event {
-	events := []event{
-		{did: "changed it", do: change},
-		{did: "another user added a finalizer", do: hold, holds: true},
-		{did: "another user changed a field of a child", do: editChild},
-		{did: "another user deleted the child of kind {kind}", do: deleteOne},
-		{did: "another user deleted the child of kind {kind}, and a finalizer holds it", do: holdChild, blocks: true},
-		{did: "each write of the child of kind {kind} is answered 403", do: refuse, blocks: true},
-		{did: "30 % of the writes are answered 500, and not done", do: lose, blocks: true},
-		{did: "30 % of the writes are answered 500, and done", do: loseAnswer, blocks: true},
-	}
-	if w.keeps() {
-		turn := event{did: "changed whether its children stay", do: turn}
-		events = append(events, turn, turn, turn)
-	}
-	if len(w.resource.Impossible) > 0 {
-		tooMuch := event{did: "asked for what the server refuses", do: askTooMuch}
-		events = append(events, tooMuch, tooMuch)
-	}
-	return events
-}
-
 // newSubject returns a subject with events by chance: two or three, and in most cases a deletion. After it, something can happen only if
 // somebody else's finalizer holds the object.
 func (w *World) newSubject(name string) *subject {
@@ -151,7 +115,7 @@ func (w *World) newSubject(name string) *subject {
 	}
 	for i := range events {
 		e := &events[i]
-		e.seed, e.kind, e.settled = chance.Uint64(), chance.IntN(len(w.resource.kinds)), chance.IntN(3) > 0
+		e.seed, e.kind, e.waits = chance.Uint64(), chance.IntN(len(w.resource.kinds)), chance.IntN(3) > 0
 		e.did = strings.ReplaceAll(e.did, "{kind}", w.resource.kinds[e.kind].Kind)
 	}
 	return &subject{name: name, keeps: w.keeps() && chance.IntN(3) == 0, events: events}
@@ -159,36 +123,22 @@ func (w *World) newSubject(name string) *subject {
 
 // play tries subjects under a circumstance. A failure is about one of them.
 func (x *combination) play(ctx context.Context, c circumstance, subjects []*subject) (err error) {
+	all := func(do func(context.Context, *subject) error) error {
+		return each(ctx, subjects, func(ctx context.Context, _ int, s *subject) error {
+			return about(s.name, during(s.told(c), do(ctx, s)))
+		})
+	}
 	p, err := x.restart() // who has had errors waits longer before the next try
 	if err != nil {
 		return err
 	}
-	all := func(do func(context.Context, *subject) error) {
-		if err == nil {
-			err = each(ctx, subjects, func(ctx context.Context, _ int, s *subject) error {
-				return about(s.name, during(s.told(c), do(ctx, s)))
-			})
-		}
+	if err := all(x.beginning); err != nil {
+		return err
 	}
-	once := func(do func(context.Context) error) {
-		if err == nil {
-			err = do(ctx)
-		}
+	if err := x.untilCollected(ctx); err != nil {
+		return err
 	}
-	defer func() { // also after a failure
-		for _, gate := range x.gates {
-			gate.Open()
-		}
-		for _, s := range subjects {
-			for _, undo := range s.undo {
-				if undoErr := unlessGone(undo(ctx)); err == nil {
-					err = undoErr
-				}
-			}
-		}
-	}()
-	all(x.beginning)
-	once(x.untilCollected)
+	defer func() { err = cmp.Or(err, x.undoAll(ctx, subjects)) }() // also after a failure
 	switch {
 	case c.isDown:
 		p.kill()
@@ -196,32 +146,53 @@ func (x *combination) play(ctx context.Context, c circumstance, subjects []*subj
 	case c.late != "":
 		x.gates[c.late].Close()
 	}
-	all(func(ctx context.Context, s *subject) error {
+	err = all(func(ctx context.Context, s *subject) error {
 		s.isBlocked = c.isDown || c.late != ""
 		return x.happen(ctx, s)
 	})
-	if err == nil && (c.isDown || c.isKilled) {
-		_, err = x.restart()
+	if err != nil {
+		return err
 	}
-	once(func(ctx context.Context) error { return pause(ctx, time.Second) })
-	all(x.turned)
-	for _, gate := range x.gates {
-		gate.Open()
-	}
-	all(func(ctx context.Context, s *subject) error {
-		for len(s.undo) > 0 {
-			if err := unlessGone(s.undo[0](ctx)); err != nil {
-				return err
-			}
-			s.undo = s.undo[1:]
+	if c.isDown || c.isKilled {
+		if _, err := x.restart(); err != nil {
+			return err
 		}
+	}
+	if err := pause(ctx, time.Second); err != nil { // its time to do harm
+		return err
+	}
+	if err := all(x.turned); err != nil {
+		return err
+	}
+	if err := x.undoAll(ctx, subjects); err != nil {
+		return err
+	}
+	err = all(func(ctx context.Context, s *subject) error {
 		if s.cascade != "" {
 			return x.untilGone(ctx, s.name)
 		}
 		return x.untilAsNew(ctx, s)
 	})
-	once(x.untilCollected)
-	all(x.after)
+	if err != nil {
+		return err
+	}
+	if err := x.untilCollected(ctx); err != nil {
+		return err
+	}
+	return all(x.after)
+}
+
+// undoAll undoes what lasts. It may be called again.
+func (x *combination) undoAll(ctx context.Context, subjects []*subject) (err error) {
+	for _, gate := range x.gates {
+		gate.Open()
+	}
+	for _, s := range subjects {
+		for _, undo := range s.undo {
+			err = cmp.Or(err, unlessGone(undo(ctx)))
+		}
+		s.undo = nil
+	}
 	return err
 }
 
@@ -242,7 +213,7 @@ func (s *subject) told(c circumstance) string {
 		text += ", so that its children stay when it is deleted"
 	}
 	for _, e := range s.events {
-		if e.settled {
+		if e.waits {
 			text += "; waited for the status"
 		}
 		text += "; " + e.did
@@ -283,7 +254,7 @@ func (x *combination) here(ctx context.Context, s *subject) (sets.Set[string], e
 func (x *combination) happen(ctx context.Context, s *subject) error {
 	for i := range s.events {
 		e := &s.events[i]
-		if e.settled {
+		if e.waits {
 			if _, err := x.settle(ctx, s, 2*time.Second); err != nil {
 				return err
 			}
@@ -318,7 +289,7 @@ func (x *combination) settle(ctx context.Context, s *subject, limit time.Duratio
 	}
 }
 
-// decide notes what has to become of the children: of those that are there when the controller says that it has done what the spec asks for.
+// decide notes what has to become of the children: of those that are there when the controller says that all is as the spec asks for.
 func (x *combination) decide(ctx context.Context, s *subject, isTold bool) (err error) {
 	s.hasToGo, s.toStay = false, nil
 	switch {
@@ -331,26 +302,23 @@ func (x *combination) decide(ctx context.Context, s *subject, isTold bool) (err 
 	return err
 }
 
-// turned decides again about an object that was deleted, is held, and then was to keep its children, or not to. Its status must be about
-// that, unless something else keeps the controller from it.
+// turned decides again about an object that was deleted, is held, and then was to keep its children, or not to. Where they are to stay, its
+// status must be about that, unless something else keeps the controller from it. What was released once may stay.
 func (x *combination) turned(ctx context.Context, s *subject) error {
 	if !s.hasTurned {
 		return nil
 	}
-	limit := time.Duration(0)
-	if !s.isBlocked {
+	mustTell, limit := s.keepsNow && !s.isBlocked, time.Duration(0)
+	if mustTell {
 		limit = x.timeout
 	}
 	isTold, err := x.settle(ctx, s, limit)
+	if err == nil && mustTell && !isTold {
+		const did = "waited for the status of an object that was deleted, is held, and then was to keep its children"
+		err = failed(did, "its observedGeneration is its generation", "it is behind")
+	}
 	if err != nil {
 		return err
-	}
-	if !s.isBlocked && !isTold {
-		d, err := x.owners.Get(ctx, s.name, metav1.GetOptions{})
-		if err != nil {
-			return unlessGone(err)
-		}
-		return failed("waited for the status of an object that was deleted, and is held", "", x.behind(d))
 	}
 	return x.decide(ctx, s, isTold)
 }
@@ -407,7 +375,8 @@ func (x *combination) after(ctx context.Context, s *subject) error {
 			now = append(now, text)
 		}
 		slices.Sort(now)
-		if err := failed("looked for the children that have to stay", strings.Join(sets.List(s.toStay), "\n"), strings.Join(now, "\n")); err != nil {
+		want := strings.Join(sets.List(s.toStay), "\n")
+		if err := failed("looked for the children that have to stay", want, strings.Join(now, "\n")); err != nil {
 			return err
 		}
 	}
@@ -437,14 +406,13 @@ func (x *combination) fewest(ctx context.Context, c circumstance, s *subject, fa
 		}
 		return false, err
 	}
-	if c != (circumstance{did: "the controller ran"}) {
-		plain := circumstance{did: "the controller ran"}
-		isPlain, err := fails(plain, s.events)
+	if c != nothing {
+		fail, err := fails(nothing, s.events)
 		if err != nil {
 			return err
 		}
-		if isPlain {
-			c = plain
+		if fail {
+			c = nothing
 		}
 	}
 	for i := 0; i < len(s.events) && time.Now().Before(end); {
@@ -460,141 +428,4 @@ func (x *combination) fewest(ctx context.Context, c circumstance, s *subject, fa
 		}
 	}
 	return failure
-}
-
-func change(ctx context.Context, x *combination, s *subject, _ *event) (func(context.Context) error, error) {
-	return nil, x.changeIt(ctx, s.name)
-}
-
-func askTooMuch(ctx context.Context, x *combination, s *subject, _ *event) (func(context.Context) error, error) {
-	return nil, x.patch(ctx, s.name, x.resource.Impossible.String())
-}
-
-// turn asks for the children to stay when their owner is deleted, or not to stay.
-func turn(ctx context.Context, x *combination, s *subject, _ *event) (func(context.Context) error, error) {
-	change := x.keep
-	if s.keepsNow {
-		change = x.keepNot
-	}
-	if err := change(ctx, s.name); err != nil {
-		return nil, err
-	}
-	s.keepsNow, s.hasTurned = !s.keepsNow, s.cascade != ""
-	return nil, nil
-}
-
-func hold(ctx context.Context, x *combination, s *subject, _ *event) (func(context.Context) error, error) {
-	return func(ctx context.Context) error { return x.changeFinalizers(ctx, s.name, false) }, x.changeFinalizers(ctx, s.name, true)
-}
-
-// changeFinalizers adds or removes the suite's own, and leaves others alone.
-func (x *combination) changeFinalizers(ctx context.Context, name string, add bool) error {
-	for {
-		d, err := x.owners.Get(ctx, name, metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
-		finalizers := slices.DeleteFunc(d.GetFinalizers(), func(f string) bool { return f == finalizer })
-		if add {
-			finalizers = append(finalizers, finalizer)
-		}
-		d.SetFinalizers(finalizers)
-		if _, err = x.owners.Update(ctx, d, metav1.UpdateOptions{FieldManager: manager}); !apierrors.IsConflict(err) {
-			return err
-		}
-	}
-}
-
-// editChild changes no metadata: a child that has lost its owner when that is deleted is nobody's.
-func editChild(ctx context.Context, x *combination, s *subject, e *event) (func(context.Context) error, error) {
-	step, err := x.edit(ctx, s.name, e.random())
-	if err != nil || step.kind == "" || strings.Contains(step.patch, "/metadata/") {
-		return nil, err
-	}
-	e.did = "another user changed a child: " + step.String()
-	return nil, x.patchKind(ctx, s.d, step)
-}
-
-// childrenOfKind returns the children that an event is about. They are not looked for any more among those that have to be there.
-func (x *combination) childrenOfKind(ctx context.Context, s *subject, e *event) (found []unstructured.Unstructured, err error) {
-	children, err := x.children(ctx, s.d)
-	for _, o := range children {
-		if o.GroupVersionKind() == x.resource.kinds[e.kind] {
-			found = append(found, o)
-			s.children.Delete(identity(&o))
-			s.toStay.Delete(identity(&o))
-		}
-	}
-	return found, err
-}
-
-func deleteOne(ctx context.Context, x *combination, s *subject, e *event) (func(context.Context) error, error) {
-	children, err := x.childrenOfKind(ctx, s, e)
-	for i := 0; err == nil && i < len(children); i++ {
-		err = unlessGone(x.deleteChild(ctx, s.d, &children[i]))
-	}
-	return nil, err
-}
-
-func holdChild(ctx context.Context, x *combination, s *subject, e *event) (func(context.Context) error, error) {
-	children, err := x.childrenOfKind(ctx, s, e)
-	for i := 0; err == nil && i < len(children); i++ {
-		err = unlessGone(x.halfDelete(ctx, s.d, &children[i]))
-	}
-	return func(ctx context.Context) error {
-		var errs []error
-		for i := range children {
-			errs = append(errs, unlessGone(x.removeFinalizers(ctx, s.d, &children[i])))
-		}
-		return errors.Join(errs...)
-	}, err
-}
-
-// fault puts a fault in the way of the writes about an object.
-func (x *combination) fault(s *subject, f Fault) (func(context.Context) error, error) {
-	f.Name = s.name
-	remove := x.tap.add(&f)
-	return func(context.Context) error { remove(); return nil }, nil
-}
-
-func refuse(_ context.Context, x *combination, s *subject, e *event) (func(context.Context) error, error) {
-	return x.fault(s, Fault{Resource: x.resource.children[e.kind].Resource, Code: http.StatusForbidden})
-}
-
-func lose(_ context.Context, x *combination, s *subject, e *event) (func(context.Context) error, error) {
-	return x.fault(s, Fault{Code: http.StatusInternalServerError, Chance: sometimes(e.random())})
-}
-
-func loseAnswer(_ context.Context, x *combination, s *subject, e *event) (func(context.Context) error, error) {
-	return x.fault(s, Fault{Code: http.StatusInternalServerError, Done: true, Chance: sometimes(e.random())})
-}
-
-// deleteIt deletes the object, and decides what has to become of its children. The garbage collector has to know their owners, or
-// --cascade=orphan would not reach a child that has just got its owner.
-func deleteIt(ctx context.Context, x *combination, s *subject, e *event) (func(context.Context) error, error) {
-	wasTold, err := x.settle(ctx, s, 0)
-	if err != nil {
-		return nil, err
-	}
-	before, err := x.here(ctx, s)
-	if err == nil && e.cascade == metav1.DeletePropagationOrphan {
-		err = x.untilCollected(ctx)
-	}
-	if err != nil {
-		return nil, err
-	}
-	isTold, err := x.settle(ctx, s, 0)
-	if err != nil {
-		return nil, err
-	}
-	s.cascade = e.cascade
-	if err := x.decide(ctx, s, wasTold && isTold); err != nil {
-		return nil, err
-	}
-	if s.toStay != nil {
-		s.toStay = s.toStay.Intersection(before)
-	}
-	return nil, x.owners.Delete(ctx, s.name, metav1.DeleteOptions{
-		PropagationPolicy: &e.cascade, Preconditions: &metav1.Preconditions{UID: new(types.UID(s.d.GetUID()))},
-	})
 }

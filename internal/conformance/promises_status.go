@@ -134,7 +134,9 @@ var causes = []cause{
 		"created a DatabaseManager where an admission policy adds a container to its Deployment, before the others",
 		withPod,
 		mutates(`object.spec.template.spec.containers.exists(c, c.name == "added") ? [] :
-			[JSONPatch{op: "add", path: "/spec/template/spec/containers/0", value: Object.spec.template.spec.containers{name: "added", image: "added"}}]`),
+			[JSONPatch{
+				op: "add", path: "/spec/template/spec/containers/0", value: Object.spec.template.spec.containers{name: "added", image: "added"}
+			}]`),
 		nil, nil, (*World).changeBesideAdded, (*World).deleteMutation, "deleted the policy",
 	},
 }
@@ -171,6 +173,9 @@ func (w *World) tells(ctx context.Context, name string, c cause) error {
 	if err == nil {
 		since := time.Now()
 		if err = call(c.meanwhile); err == nil {
+			if len(c.words) == 0 {
+				since = time.Now() // that was a change
+			}
 			err = w.fewWrites(ctx, name, since, 3*time.Second, statusOfDatabases, "deployments")
 		}
 	}
@@ -195,13 +200,13 @@ func (w *World) awaitStatus(ctx context.Context, name string, timeout time.Durat
 
 const statusOfDatabases = "databasemanagers/status"
 
-// fewWrites waits, and counts the writes of resources since a time from which on nothing has changed.
+// fewWrites waits, and counts the writes of resources that the server has accepted since a time from which on nothing has changed.
 func (w *World) fewWrites(ctx context.Context, name string, since time.Time, span time.Duration, resources ...string) error {
 	if err := pause(ctx, span); err != nil {
 		return err
 	}
 	writes := w.tap.all(func(r Request) bool {
-		return slices.Contains(resources, r.Resource) && r.Name == name && r.isWrite() && !r.At.Before(since)
+		return slices.Contains(resources, r.Resource) && r.Name == name && r.isWrite() && r.Code/100 == 2 && !r.At.Before(since)
 	})
 	if len(writes) > 3 {
 		did := fmt.Sprintf("counted the writes of %s of %s for %s", strings.Join(resources, ", "), name, time.Since(since).Round(time.Second))

@@ -30,7 +30,7 @@ type Resource struct {
 	CRD        string                      `json:"crd"`        // a manifest, beside the file; conformance.sh applies it
 	Samples    []patch                     `json:"samples"`    // objects without a name; {name} becomes the object's name
 	Change     patch                       `json:"change"`     // of the first sample; its children show it
-	Impossible patch                       `json:"impossible"` // of the first sample: the server refuses it for a child; empty: there is none such
+	Impossible patch                       `json:"impossible"` // the server refuses it for a child; empty: there is no such change
 	Keep       patch                       `json:"keep"`       // with it, children stay when their owner is deleted; empty: they never do
 	MayChange  map[string]map[string][]any `json:"mayChange"`  // spec: fields, with their values; none: those that the CRD allows
 	Ready      Ready                       `json:"ready"`
