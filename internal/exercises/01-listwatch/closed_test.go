@@ -14,10 +14,7 @@ func TestClosed(t *testing.T) {
 	e.Accepts(t, answers.Follow, answers.UsesARetryWatcher)
 	e.Rejects(t, "ends with the first watch", answers.EndsWithTheFirstWatch, "returned the error: the watch was closed")
 	e.Rejects(t, "spins on the closed channel", answers.SpinsOnTheClosedChannel, "seen      none")
-	e.Rejects(t, "begins again each time", answers.BeginsAgainEachTime, "seen      ADDED web-a")
 	e.Rejects(t, "lists again and misses the gap", answers.ListsAgainAndMissesTheGap, "seen      ADDED web-c")
 	e.Rejects(t, "takes no version of a deletion", answers.TakesNoVersionOfADeletion, "seen      DELETED web-")
-	e.Rejects(t, "leaves out smaller texts", answers.LeavesOutSmallerTexts, "and no comparison")
-	e.Rejects(t, "opens 100 watches", answers.Opens100Watches, "which return your function comes to")
 	e.Rejects(t, "returns before the last report", answers.ReturnsBeforeTheLastReport, "who waits for it")
 }

@@ -14,7 +14,6 @@ func TestExpired(t *testing.T) {
 	e.Accepts(t, answers.Mirror, answers.RunsAnInformer)
 	e.Rejects(t, "asks for the same version again", answers.AsksForTheSameVersionAgain, "requests for version")
 	e.Rejects(t, "lists any version after 410", answers.ListsAnyVersionAfter410, "also an older one")
-	e.Rejects(t, "compares the names", answers.ComparesTheNames, "MODIFIED web-d")
 	e.Rejects(t, "forgets the deletions", answers.ForgetsTheDeletions, "MODIFIED web-d")
 	e.Rejects(t, "takes a failed list for an empty one", answers.TakesAFailedListForAnEmptyOne, "DELETED web-a")
 }

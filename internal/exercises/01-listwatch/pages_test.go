@@ -18,5 +18,4 @@ func TestPages(t *testing.T) {
 	e.Rejects(t, "stops where no count remains", answers.StopsWhereNoCountRemains, "pages have fewer")
 	e.Rejects(t, "takes the end of ctx for the last page", answers.TakesTheEndOfCtxForTheLastPage, "ctx has ended after page")
 	e.Rejects(t, "detaches its requests", answers.DetachesItsRequests, "when ctx ends during a request")
-	e.Rejects(t, "has a context of its own", answers.HasAContextOfItsOwn, "the list request has another one")
 }

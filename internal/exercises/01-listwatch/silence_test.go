@@ -14,11 +14,6 @@ func TestSilence(t *testing.T) {
 	e.Accepts(t, answers.NewPods, answers.BuildsATransportOfItsOwn)
 	e.Rejects(t, "sets the timeout of the client", answers.SetsTheTimeoutOfTheClient, "although the connection works")
 	e.Rejects(t, "gives reads a deadline", answers.GivesReadsADeadline, "although the connection works")
-	e.Rejects(t, "sets the times after the client", answers.SetsTheTimesAfterTheClient, "it ended after 45s")
 	e.Rejects(t, "leaves the answer 15 seconds", answers.LeavesTheAnswer15Seconds, "pings without end")
-	e.Rejects(t, "sets the times once", answers.SetsTheTimesOnce, "it ended after")
 	e.Rejects(t, "has a client of its own", answers.HasAClientOfItsOwn, "HTTPWrappersForConfig")
-	e.Rejects(t, "forgets Dial", answers.ForgetsDial, "config.Dial")
-	e.Rejects(t, "forgets Proxy", answers.ForgetsProxy, "config.Proxy")
-	e.Rejects(t, "forgets Timeout", answers.ForgetsTimeout, "config.Timeout")
 }

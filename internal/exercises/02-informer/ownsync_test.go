@@ -12,7 +12,6 @@ func TestOwnSync(t *testing.T) {
 	e := graders.OwnSync
 	e.RejectsStarter(t, starter.Load)
 	e.Accepts(t, answers.Load, answers.Polls)
-	e.Rejects(t, "waits for the informer", answers.WaitsForTheInformer, "when Load returned")
 	e.Rejects(t, "remembers by name", answers.RemembersByName, "under the name of a deleted one")
 	e.Rejects(t, "waits for its handler without ctx", answers.WaitsForItsHandlerWithoutCtx, "while remember was running")
 	e.Rejects(t, "counts the pods of the synced store", answers.CountsThePodsOfTheSyncedStore, "of them when Load returned")

@@ -16,7 +16,6 @@ func TestSameName(t *testing.T) {
 	e.Rejects(t, "compares creation timestamps", answers.ComparesCreationTimestamps, "within a second of its creation")
 	e.Rejects(t, "closes when the deletion begins", answers.ClosesWhenTheDeletionBegins, "after its deletion has begun")
 	e.Rejects(t, "opens without closing", answers.OpensWithoutClosing, "is still open")
-	e.Rejects(t, "remembers by the name alone", answers.RemembersByTheNameAlone, "after the first list")
 	e.Rejects(t, "leaves out tombstones", answers.LeavesOutTombstones, "is still open")
 	e.Rejects(t, "asks the store", answers.AsksTheStore, "DeleteFunc")
 	e.Rejects(t, "remembers for all handlers", answers.RemembersForAllHandlers, "two handlers")

@@ -15,7 +15,6 @@ func TestSelected(t *testing.T) {
 	e.Rejects(t, "overwrites the reflector's options", answers.OverwritesTheReflectorsOptions, "with fieldSelector, labelSelector, watch")
 	e.Rejects(t, "selects the label by a field", answers.SelectsTheLabelByAField, "metadata.labels.app")
 	e.Rejects(t, "leaves out what has ended", answers.LeavesOutWhatHasEnded, "selects by the phase, too")
-	e.Rejects(t, "forgets the namespace", answers.ForgetsTheNamespace, "the pods of all namespaces")
 	e.Rejects(t, "keeps the selectors in variables", answers.KeepsTheSelectorsInVariables, "selects as another factory")
 	e.Rejects(t, "has one factory for each namespace", answers.HasOneFactoryForEachNamespace, "of a second factory")
 }

@@ -18,5 +18,4 @@ func TestTransform(t *testing.T) {
 	e.Rejects(t, "removes managedFields", answers.RemovesManagedFields, "its metadata.managedFields is different")
 	e.Rejects(t, "marks Secrets without data", answers.MarksSecretsWithoutData, "its metadata.annotations is different")
 	e.Rejects(t, "remembers the checksum", answers.RemembersTheChecksum, "after its data were removed")
-	e.Rejects(t, "copies some fields", answers.CopiesSomeFields, "is different")
 }

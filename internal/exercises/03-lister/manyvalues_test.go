@@ -16,8 +16,6 @@ func TestManyValues(t *testing.T) {
 	e.Rejects(t, "leaves the namespace out", answers.LeavesTheNamespaceOut, "the pod is under \"settings-")
 	e.Rejects(t, "joins the values", answers.JoinsTheValues, ",bank/settings-")
 	e.Rejects(t, "fails for a pod without ConfigMaps", answers.FailsForAPodWithoutConfigMaps, "uses no ConfigMap")
-	e.Rejects(t, "leaves out what is optional", answers.LeavesOutWhatIsOptional, "which is optional")
 	e.Rejects(t, "returns early without volumes", answers.ReturnsEarlyWithoutVolumes, "'s envFrom")
 	e.Rejects(t, "appends to a slice of the store", answers.AppendsToASliceOfTheStore, "into the array of a []v1.Container")
-	e.Rejects(t, "leaves out what has ended", answers.LeavesOutWhatHasEnded, "uses it in")
 }

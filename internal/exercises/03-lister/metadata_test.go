@@ -16,7 +16,6 @@ func TestMetadata(t *testing.T) {
 	e.Rejects(t, "takes metadata for a pod", answers.TakesMetadataForAPod, "PartialObjectMetadata, not *v1.Pod")
 	e.Rejects(t, "counts for every owner", answers.CountsForEveryOwner, "the controller of none")
 	e.Rejects(t, "sends a request for each question", answers.SendsARequestForEachQuestion, "requests more")
-	e.Rejects(t, "takes a ReplicaSet for the controller", answers.TakesAReplicaSetForTheController, "pods of owner")
 	e.Rejects(t, "misses a deletion that it was not told", answers.MissesADeletionThatItWasNotTold, "while the connection was broken")
 	e.Rejects(t, "does not wait when ctx has ended", answers.DoesNotWaitWhenCtxHasEnded, "also with an error")
 }

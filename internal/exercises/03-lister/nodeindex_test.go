@@ -13,15 +13,12 @@ func TestNodeIndex(t *testing.T) {
 	e.RejectsStarter(t, graders.NodeIndexAnswer{AddIndex: starter.AddIndex, PodsOn: starter.PodsOn})
 	e.Accepts(t, graders.NodeIndexAnswer{AddIndex: answers.AddIndex, PodsOn: answers.PodsOn},
 		graders.NodeIndexAnswer{AddIndex: answers.AddUntypedIndex, PodsOn: answers.SortKeysOfObjects})
-	e.Rejects(t, "indexes the empty string", answers.IndexesTheEmptyString, `an entry for ""`)
 	e.Rejects(t, "fails for a pod without a node", answers.FailsForAPodWithoutANode, "the store panicked")
 	e.Rejects(t, "scans", answers.Scans, "1000 objects")
 	e.Rejects(t, "keeps a copy of its own", answers.KeepsACopyOfItsOwn, "after pod")
 	e.Rejects(t, "asks the store that got the index last", answers.AsksTheStoreThatGotTheIndexLast, "another store")
-	e.Rejects(t, "ignores the error", answers.IgnoresTheError, "PodsOn returns no error")
 	e.Rejects(t, "leaves out what has ended", answers.LeavesOutWhatHasEnded, "which is on the node")
 	e.Rejects(t, "sorts by namespace and name", answers.SortsByNamespaceAndName, "in another order")
 	e.Rejects(t, "takes the nominated node", answers.TakesTheNominatedNode, "which has no node yet")
 	e.Rejects(t, "adds the index when asked", answers.AddsTheIndexWhenAsked, "it has no such index")
-	e.Rejects(t, "takes any index of that name", answers.TakesAnyIndexOfThatName, "of somebody else")
 }

@@ -12,8 +12,6 @@ func TestSelector(t *testing.T) {
 	e := graders.Selector
 	e.RejectsStarter(t, starter.PodsOf)
 	e.Accepts(t, answers.PodsOf, answers.ComparesTheLabelsItself)
-	e.Rejects(t, "looks into all namespaces", answers.LooksIntoAllNamespaces, "which is in namespace")
-	e.Rejects(t, "wants one label only", answers.WantsOneLabelOnly, "of the selector")
 	e.Rejects(t, "takes NotFound for no pods", answers.TakesNotFoundForNoPods, "and no error")
 	e.Rejects(t, "leaves out what is being deleted", answers.LeavesOutWhatIsBeingDeleted, "whose deletion has begun")
 	e.Rejects(t, "looks for the beginning of the key", answers.LooksForTheBeginningOfTheKey, "which is in namespace shop-2")

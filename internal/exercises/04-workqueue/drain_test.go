@@ -12,13 +12,10 @@ func TestDrain(t *testing.T) {
 	e := graders.Drain
 	e.RejectsStarter(t, starter.Run)
 	e.Accepts(t, answers.Run, answers.IsItsOwnWorker)
-	e.Rejects(t, "ends the syncs with ctx", answers.EndsTheSyncsWithCtx, "context.WithoutCancel")
 	e.Rejects(t, "begins no sync after ctx has ended", answers.BeginsNoSyncAfterCtxHasEnded, "sync(s)")
 	e.Rejects(t, "waits with ShutDownWithDrain", answers.WaitsWithShutDownWithDrain, "were still queued")
 	e.Rejects(t, "begins the limit at the start", answers.BeginsTheLimitAtTheStart, "when does the time")
-	e.Rejects(t, "has no limit", answers.HasNoLimit, "a timer that cancels")
 	e.Rejects(t, "does not wait for the last sync", answers.DoesNotWaitForTheLastSync, "while a sync ran")
-	e.Rejects(t, "begins syncs after the limit", answers.BeginsSyncsAfterTheLimit, "had ended already")
 	e.Rejects(t, "limits only what begins later", answers.LimitsOnlyWhatBeginsLater, "that runs when ctx ends")
 	e.Rejects(t, "sleeps in place of waiting", answers.SleepsInPlaceOfWaiting, "while a sync ran")
 	e.Rejects(t, "hears of the end only during a sync", answers.HearsOfTheEndOnlyDuringASync, "the worker waits in Get")

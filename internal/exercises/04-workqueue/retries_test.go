@@ -12,11 +12,8 @@ func TestRetries(t *testing.T) {
 	e := graders.Retries
 	e.RejectsStarter(t, starter.Worker)
 	e.Accepts(t, answers.Worker, answers.CountsTheRetriesItself)
-	e.Rejects(t, "drops a key without Forget", answers.DropsAKeyWithoutForget, "added again")
 	e.Rejects(t, "has one count for all keys", answers.HasOneCountForAllKeys, "the count of this key")
 	e.Rejects(t, "drops a key without Done", answers.DropsAKeyWithoutDone, "0 sync(s)")
 	e.Rejects(t, "sleeps and retries in the worker", answers.SleepsAndRetriesInTheWorker, "at once")
-	e.Rejects(t, "retries without a delay", answers.RetriesWithoutADelay, "it waits 0s")
-	e.Rejects(t, "has a count of its own, and no Forget", answers.HasACountOfItsOwnAndNoForget, "clears the limiter's count")
 	e.Rejects(t, "retries once at least", answers.RetriesOnceAtLeast, "maxRetries is 0")
 }

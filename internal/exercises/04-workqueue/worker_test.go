@@ -12,8 +12,6 @@ func TestWorker(t *testing.T) {
 	e := graders.Worker
 	e.RejectsStarter(t, starter.Worker)
 	e.Accepts(t, answers.Worker, answers.DefersDoneInAFunction)
-	e.Rejects(t, "defers Done in the loop", answers.DefersDoneInTheLoop, "when Worker returns")
-	e.Rejects(t, "asks Len and not Get", answers.AsksLenAndNotGet, "a sync of the empty key")
 	e.Rejects(t, "asks Len before Done", answers.AsksLenBeforeDone, "added again during its sync, and is left at ShutDown")
 	e.Rejects(t, "does not wait for the last sync", answers.DoesNotWaitForTheLastSync, "it returned while the sync ran")
 	e.Rejects(t, "syncs each key twice", answers.SyncsEachKeyTwice, "one call of syncHandler")

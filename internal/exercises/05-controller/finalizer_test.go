@@ -12,31 +12,21 @@ func TestFinalizer(t *testing.T) {
 	e := graders.Finalizer
 	e.RejectsStarter(t, starter.Sync)
 	e.Accepts(t, answers.Sync, answers.AppliesTheFinalizer)
-	e.Rejects(t, "creates the bucket first", answers.CreatesTheBucketFirst, "before the bucket is created")
 	e.Rejects(t, "removes the finalizer first", answers.RemovesTheFinalizerFirst, "while the bucket is being removed")
-	e.Rejects(t, "ignores the error", answers.IgnoresTheError, "it returns: <nil>")
 	e.Rejects(t, "patches the whole list", answers.PatchesTheWholeList, "added between your read and your write")
-	e.Rejects(t, "removes all finalizers", answers.RemovesAllFinalizers, "finalizer of somebody else")
 	e.Rejects(t, "adds while deleting", answers.AddsWhileDeleting, "no new finalizers can be added")
-	e.Rejects(t, "creates the bucket only once", answers.CreatesTheBucketOnlyOnce, "a bucket that could not be created")
 	e.Rejects(t, "removes the finalizer when create fails", answers.RemovesTheFinalizerWhenCreateFails,
 		"the finalizer stays when the bucket cannot be created")
 	e.Rejects(t, "removes the finalizer when create has found nothing", answers.RemovesTheFinalizerWhenCreateHasFoundNothing,
 		"the finalizer stays when the bucket cannot be created: a NotFound")
-	e.Rejects(t, "takes any error of Get for gone", answers.TakesAnyErrorOfGetForGone, "the 1st request, GET of")
 	e.Rejects(t, "takes each NotFound for a ConfigMap that is gone", answers.TakesEachNotFoundForAConfigMapThatIsGone,
 		"the bucket cannot be created: a NotFound")
 	e.Rejects(t, "takes a bucket that is not found for gone", answers.TakesABucketThatIsNotFoundForGone,
 		"the bucket cannot be removed: a NotFound")
 	e.Rejects(t, "removes the finalizer by its index", answers.RemovesTheFinalizerByItsIndex,
 		"when another one went between your read and your write")
-	e.Rejects(t, "creates the bucket for one that is gone", answers.CreatesTheBucketForOneThatIsGone, "or is gone, gets no bucket")
-	e.Rejects(t, "applies without the UID", answers.AppliesWithoutTheUID, "is not created again")
-	e.Rejects(t, "hides that the finalizer stays", answers.HidesThatTheFinalizerStays,
-		"it returns nil, and the finalizer is there, and the bucket is gone")
 	e.Rejects(t, "removes the bucket after the end, too", answers.RemovesTheBucketAfterTheEndToo,
 		"ctx has ended, and that of remove has not")
 	e.Rejects(t, "creates the bucket for a minute", answers.CreatesTheBucketForAMinute, "ctx has ended, and that of create has not")
 	e.Rejects(t, "hides that ctx has ended", answers.HidesThatCtxHasEnded, "the bucket cannot be created: ctx ends")
-	e.Rejects(t, "has a context of its own", answers.HasAContextOfItsOwn, "create and remove have ctx")
 }

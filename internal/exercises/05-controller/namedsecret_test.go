@@ -19,6 +19,5 @@ func TestNamedSecret(t *testing.T) {
 	e.Rejects(t, "compares the data", answers.ComparesTheData, "a change of the labels")
 	e.Rejects(t, "needs the object", answers.NeedsTheObject, "which the informer has missed")
 	e.Rejects(t, "knows the first name", answers.KnowsTheFirstName, "names now")
-	e.Rejects(t, "looks for an owner", answers.LooksForAnOwner, "a first list of Secrets")
 	e.Rejects(t, "takes the Secret's name", answers.TakesTheSecretsName, "a first list of Secrets")
 }

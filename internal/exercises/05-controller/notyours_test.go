@@ -14,19 +14,15 @@ func TestNotYours(t *testing.T) {
 	e.Accepts(t, answers.SetPort, answers.FindsTheOwnerItself)
 	e.Rejects(t, "decides by the Service's name", answers.DecidesByTheServicesName, "no write")
 	e.Rejects(t, "decides by the owner's name", answers.DecidesByTheOwnersName, "an earlier ConfigMap")
-	e.Rejects(t, "takes any owner", answers.TakesAnyOwner, "that the ConfigMap owns")
 	e.Rejects(t, "says nothing", answers.SaysNothing, "it returns: <nil>")
 	e.Rejects(t, "adopts", answers.Adopts, "no write: this is a Service that")
-	e.Rejects(t, "changes the store's object", answers.ChangesTheStoresObject, "in the store was changed: Service")
 	e.Rejects(t, "changes the store's object for a moment", answers.ChangesTheStoresObjectForAMoment,
 		"one is another while you send PUT of services")
 	e.Rejects(t, "looks at the first owner", answers.LooksAtTheFirstOwner, "controls, and others own")
-	e.Rejects(t, "patches whatever has the name", answers.PatchesWhateverHasTheName, "has taken its name")
 	e.Rejects(t, "decides by the store and writes to the server's", answers.DecidesByTheStoreAndWritesToTheServers,
 		"the server's has got another controller")
 	e.Rejects(t, "patches whatever has the UID", answers.PatchesWhateverHasTheUID, "the server's has got another controller")
 	e.Rejects(t, "decides by the server and patches", answers.DecidesByTheServerAndPatches,
 		"just before your write, the Service has got another controller")
-	e.Rejects(t, "asks for the port first", answers.AsksForThePortFirst, ", and has the port already")
 	e.Rejects(t, "ignores the error of Update", answers.IgnoresTheErrorOfUpdate, "500 InternalError: SetPort returns an error")
 }

@@ -12,8 +12,6 @@ func TestOwnFields(t *testing.T) {
 	e := graders.OwnFields
 	e.RejectsStarter(t, starter.ApplySettings)
 	e.Accepts(t, answers.ApplySettings, answers.RemembersItsKeys)
-	e.Rejects(t, "replaces the data", answers.ReplacesTheData, "is not there")
-	e.Rejects(t, "does not force", answers.DoesNotForce, `conflict with "somebody"`)
 	e.Rejects(t, "extracts and adds", answers.ExtractsAndAdds, "depth is ")
 	e.Rejects(t, "remembers in memory", answers.RemembersInMemory, "mine is not there")
 	e.Rejects(t, "remembers values in memory", answers.RemembersValuesInMemory, "same is not there")
@@ -22,5 +20,4 @@ func TestOwnFields(t *testing.T) {
 	e.Rejects(t, "has a manager for each process", answers.HasAManagerForEachProcess,
 		"called in a later process, without the keys size and weight")
 	e.Rejects(t, "returns at once without settings", answers.ReturnsAtOnceWithoutSettings, "without settings")
-	e.Rejects(t, "ignores the error", answers.IgnoresTheError, "500 InternalError: ApplySettings returns an error")
 }

@@ -14,7 +14,5 @@ func TestBugTwice(t *testing.T) {
 	e.Accepts(t, answers.Run, answers.Polls)
 	e.Rejects(t, "drops the keys that come too early", answers.DropsTheKeysThatComeTooEarly, "has no Deployment")
 	e.Rejects(t, "waits until there is a Deployment", answers.WaitsUntilThereIsADeployment, "has no Deployment")
-	e.Rejects(t, "polls without ctx", answers.PollsWithoutCtx, "Run returns when ctx ends")
-	e.Rejects(t, "tries again at once", answers.TriesAgainAtOnce, "create is called again later")
 	e.Rejects(t, "asks for the name only", answers.AsksForTheNameOnly, "has a Deployment")
 }

@@ -13,22 +13,13 @@ func TestRetain(t *testing.T) {
 	e.RejectsStarter(t, starter.Release)
 	e.Accepts(t, answers.Release, answers.PatchesOneOwnerAway, answers.SendsTheUIDOnly)
 	e.Rejects(t, "removes the finalizer first", answers.RemovesTheFinalizerFirst, "the finalizer stays until")
-	e.Rejects(t, "ignores that a child has failed", answers.IgnoresThatAChildHasFailed, "the finalizer stays until")
-	e.Rejects(t, "removes all owners", answers.RemovesAllOwners, "other owners")
 	e.Rejects(t, "compares the kind and the name", answers.ComparesTheKindAndTheName,
 		"a reference to one of its name, created since, stays")
-	e.Rejects(t, "removes all finalizers", answers.RemovesAllFinalizers, "example.com/archive")
 	e.Rejects(t, "releases all Secrets", answers.ReleasesAllSecrets, "a child of another DatabaseManager")
-	e.Rejects(t, "hides that the finalizer stays", answers.HidesThatTheFinalizerStays,
-		"it returns nil, and 0 Secrets refer to the DatabaseManager, and its finalizer is there")
-	e.Rejects(t, "releases what it controls only", answers.ReleasesWhatItControlsOnly, "not its controller")
 	e.Rejects(t, "removes the finalizer by its index", answers.RemovesTheFinalizerByItsIndex,
 		"another one goes between your read and your write")
 	e.Rejects(t, "removes by the index that it has just read", answers.RemovesByTheIndexThatItHasJustRead,
 		"another one goes before your write")
 	e.Rejects(t, "removes an owner by its index", answers.RemovesAnOwnerByItsIndex, "is no owner any more")
 	e.Rejects(t, "takes the first page only", answers.TakesTheFirstPageOnly, "fill more than one page")
-	e.Rejects(t, "writes by name only", answers.WritesByNameOnly, "one of its name, created since")
-	e.Rejects(t, "changes d", answers.ChangesD, "an object in the store was changed: DatabaseManager")
-	e.Rejects(t, "has a context of its own", answers.HasAContextOfItsOwn, "each request has the ctx")
 }

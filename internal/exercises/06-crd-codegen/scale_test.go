@@ -28,6 +28,5 @@ func TestScale(t *testing.T) {
 	e.Rejects(t, "sorts by the values", answers.SortsByTheValues, "the same labels always give the same text")
 	e.Rejects(t, "quotes the values", answers.QuotesTheValues, "is a label selector")
 	e.Rejects(t, "leaves out empty values", answers.LeavesOutEmptyValues, "labels only")
-	e.Rejects(t, "has no path to the selector", answers.HasNoPathToTheSelector, "the selector of scale is empty")
 	e.Rejects(t, "asks for the keys only", answers.AsksForTheKeysOnly, "another value")
 }

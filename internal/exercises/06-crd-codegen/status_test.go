@@ -12,8 +12,6 @@ func TestStatus(t *testing.T) {
 	e := graders.Status
 	e.RejectsStarter(t, starter.WriteStatus)
 	e.Accepts(t, answers.WriteStatus, answers.SendsTheTwoFieldsOnly)
-	e.Rejects(t, "calls Update instead of UpdateStatus", answers.CallsUpdateInsteadOfUpdateStatus,
-		"with a status subresource, Update drops the status")
 	e.Rejects(t, "says that a spec it has not read is processed", answers.SaysThatASpecItHasNotReadIsProcessed,
 		"observedGeneration is at most 1")
 	e.Rejects(t, "drops the conditions", answers.DropsTheConditions, "the conditions stay")
@@ -21,5 +19,4 @@ func TestStatus(t *testing.T) {
 		"the new object has no status")
 	e.Rejects(t, "leaves out a number of 0", answers.LeavesOutANumberOf0, "availableReplicas is 0")
 	e.Rejects(t, "returns conflicts only", answers.ReturnsConflictsOnly, "WriteStatus returns an error")
-	e.Rejects(t, "has a context of its own", answers.HasAContextOfItsOwn, "each request has the ctx")
 }

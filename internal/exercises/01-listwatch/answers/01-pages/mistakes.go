@@ -12,11 +12,6 @@ import (
 	"k8s.io/client-go/tools/pager"
 )
 
-// HasAContextOfItsOwn does not hand ctx on: nobody can end its requests.
-func HasAContextOfItsOwn(_ context.Context, pods typedcorev1.PodInterface, pageSize int64) ([]string, error) {
-	return PodNames(context.TODO(), pods, pageSize)
-}
-
 // ListsAllAfter410 leaves the pages to client-go's pager, which sends a List without a limit when a page has expired.
 func ListsAllAfter410(ctx context.Context, pods typedcorev1.PodInterface, pageSize int64) ([]string, error) {
 	var names []string

@@ -27,11 +27,6 @@ func WatchesFromTheNewestVersionOfAPod(ctx context.Context, pods typedcorev1.Pod
 	})
 }
 
-// WatchesFromNoVersion gives the watch no version: the server sends all pods again, as they are now.
-func WatchesFromNoVersion(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error {
-	return listAndWatch(ctx, pods, report, func(*corev1.PodList) string { return "" })
-}
-
 // listAndWatch is ListAndWatch with another version for the watch.
 func listAndWatch(
 	ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string), versionOf func(*corev1.PodList) string,

@@ -11,21 +11,6 @@ import (
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
-// BeginsAgainEachTime begins each watch at the first version, and reports changes again.
-func BeginsAgainEachTime(
-	ctx context.Context, pods typedcorev1.PodInterface, resourceVersion string, report func(event, name string),
-) error {
-	for {
-		_, err := watchOnce(ctx, pods, resourceVersion, report)
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
 // ListsAgainAndMissesTheGap lists for the version of the next watch, and never reports what happened before that.
 func ListsAgainAndMissesTheGap(
 	ctx context.Context, pods typedcorev1.PodInterface, resourceVersion string, report func(event, name string),
@@ -116,43 +101,6 @@ func TakesNoVersionOfADeletion(
 			return err
 		}
 	}
-}
-
-// LeavesOutSmallerTexts wants to report nothing twice, and compares versions as texts: 10001 seems to be older than 9998.
-func LeavesOutSmallerTexts(
-	ctx context.Context, pods typedcorev1.PodInterface, resourceVersion string, report func(event, name string),
-) error {
-	for ctx.Err() == nil {
-		changes, err := pods.Watch(ctx, metav1.ListOptions{ResourceVersion: resourceVersion})
-		if err != nil {
-			return err
-		}
-		for event := range changes.ResultChan() {
-			if pod, ok := event.Object.(*corev1.Pod); ok && pod.ResourceVersion > resourceVersion {
-				report(string(event.Type), pod.Name)
-				resourceVersion = pod.ResourceVersion
-			}
-		}
-		changes.Stop()
-	}
-	return nil
-}
-
-// Opens100Watches gives up after some days.
-func Opens100Watches(
-	ctx context.Context, pods typedcorev1.PodInterface, resourceVersion string, report func(event, name string),
-) error {
-	for range 100 {
-		var err error
-		resourceVersion, err = watchOnce(ctx, pods, resourceVersion, report)
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // ReturnsBeforeTheLastReport leaves the reports to a goroutine, and does not wait for it.

@@ -26,22 +26,6 @@ func (k repeats) watchFrom(
 	return err
 }
 
-// ComparesTheNames compares names only: a pod with another UID is taken for a change.
-func ComparesTheNames(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error {
-	return mirror(ctx, pods, report, names{known{}})
-}
-
-type names struct{ known }
-
-func (k names) replace(list []corev1.Pod, report func(event, name string)) {
-	for i := range list {
-		if old := k.known[list[i].Name]; old != nil {
-			old.UID = list[i].UID // as if it were the same pod
-		}
-	}
-	k.known.replace(list, report)
-}
-
 // ForgetsTheDeletions compares the new list only with what it knew: what has gone is not in the list.
 func ForgetsTheDeletions(ctx context.Context, pods typedcorev1.PodInterface, report func(event, name string)) error {
 	return mirror(ctx, pods, report, listed{known{}})

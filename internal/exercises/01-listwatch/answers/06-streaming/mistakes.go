@@ -51,26 +51,6 @@ func SendsAList(ctx context.Context, pods typedcorev1.PodInterface) (names []str
 	return names, list.ResourceVersion, nil
 }
 
-// WaitsForTheEndOfTheChannel waits until the server ends the watch.
-func WaitsForTheEndOfTheChannel(ctx context.Context, pods typedcorev1.PodInterface) (names []string, resourceVersion string, err error) {
-	w, err := pods.Watch(ctx, options())
-	if err != nil {
-		return nil, "", err
-	}
-	defer w.Stop()
-	for event := range w.ResultChan() {
-		switch event.Type {
-		case watch.Added:
-			pod := event.Object.(*corev1.Pod)
-			names = append(names, pod.Name)
-			resourceVersion = pod.ResourceVersion
-		case watch.Error:
-			return nil, "", apierrors.FromObject(event.Object)
-		}
-	}
-	return names, resourceVersion, nil
-}
-
 // TakesSilenceForTheEnd returns when no pod has come for a while.
 func TakesSilenceForTheEnd(ctx context.Context, pods typedcorev1.PodInterface) (names []string, resourceVersion string, err error) {
 	w, err := pods.Watch(ctx, options())
@@ -104,30 +84,6 @@ func LimitsTheTime(ctx context.Context, pods typedcorev1.PodInterface) (names []
 	return PodNames(ctx, pods)
 }
 
-// DoesNotAskForBookmarks leaves AllowWatchBookmarks out, so the bookmark that ends the list never comes.
-func DoesNotAskForBookmarks(ctx context.Context, pods typedcorev1.PodInterface) (names []string, resourceVersion string, err error) {
-	options := options()
-	options.AllowWatchBookmarks = false
-	w, err := pods.Watch(ctx, options)
-	if err != nil {
-		return nil, "", err
-	}
-	defer w.Stop()
-	return collect(w)
-}
-
-// DoesNotSetTheMatch leaves ResourceVersionMatch out, and the server rejects the request.
-func DoesNotSetTheMatch(ctx context.Context, pods typedcorev1.PodInterface) (names []string, resourceVersion string, err error) {
-	options := options()
-	options.ResourceVersionMatch = ""
-	w, err := pods.Watch(ctx, options)
-	if err != nil {
-		return nil, "", err
-	}
-	defer w.Stop()
-	return collect(w)
-}
-
 // ReturnsTheVersionOfAPod returns the version of the last pod, not of the bookmark.
 func ReturnsTheVersionOfAPod(ctx context.Context, pods typedcorev1.PodInterface) (names []string, resourceVersion string, err error) {
 	w, err := pods.Watch(ctx, options())
@@ -152,21 +108,6 @@ func LeavesTheWatchOpen(ctx context.Context, pods typedcorev1.PodInterface) (nam
 		return nil, "", err
 	}
 	return collect(w)
-}
-
-// DoesNotLookAtErrorEvents waits for more after an ERROR, which is the last event.
-func DoesNotLookAtErrorEvents(ctx context.Context, pods typedcorev1.PodInterface) (names []string, resourceVersion string, err error) {
-	w, err := pods.Watch(ctx, options())
-	if err != nil {
-		return nil, "", err
-	}
-	defer w.Stop()
-	return collect(watch.Filter(w, func(event watch.Event) (watch.Event, bool) { return event, event.Type != watch.Error }))
-}
-
-// HasAContextOfItsOwn does not hand ctx on: nobody can end its watch.
-func HasAContextOfItsOwn(_ context.Context, pods typedcorev1.PodInterface) (names []string, resourceVersion string, err error) {
-	return PodNames(context.Background(), pods)
 }
 
 // OpensTheNextWatch does after any error what exercise 1.3 asks for, without end.

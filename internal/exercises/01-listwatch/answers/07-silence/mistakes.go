@@ -4,34 +4,11 @@ import (
 	"context"
 	"net"
 	"net/http"
-	"os"
-	"strconv"
 	"time"
 
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 )
-
-// ForgetsDial has a transport of its own, which opens its connections by itself: not as config wants it.
-func ForgetsDial(config *rest.Config, silence time.Duration) (typedcorev1.PodsGetter, error) {
-	config = rest.CopyConfig(config)
-	config.Dial = nil
-	return BuildsATransportOfItsOwn(config, silence)
-}
-
-// ForgetsTimeout has a http.Client of its own, of which client-go does not set the Timeout.
-func ForgetsTimeout(config *rest.Config, silence time.Duration) (typedcorev1.PodsGetter, error) {
-	config = rest.CopyConfig(config)
-	config.Timeout = 0
-	return BuildsATransportOfItsOwn(config, silence)
-}
-
-// ForgetsProxy has a transport of its own, which asks no proxy.
-func ForgetsProxy(config *rest.Config, silence time.Duration) (typedcorev1.PodsGetter, error) {
-	config = rest.CopyConfig(config)
-	config.Proxy = nil
-	return BuildsATransportOfItsOwn(config, silence)
-}
 
 // HasAClientOfItsOwn has a transport of its own, which sends no token: client-go adds it in a wrapper of the transport.
 func HasAClientOfItsOwn(config *rest.Config, silence time.Duration) (typedcorev1.PodsGetter, error) {
@@ -78,27 +55,6 @@ func SetsTheTimeoutOfTheClient(config *rest.Config, silence time.Duration) (type
 	config = rest.CopyConfig(config)
 	config.Timeout = silence
 	return typedcorev1.NewForConfig(config)
-}
-
-// SetsTheTimesOnce keeps the times that are set already: those of another client.
-func SetsTheTimesOnce(config *rest.Config, silence time.Duration) (typedcorev1.PodsGetter, error) {
-	for _, variable := range []string{"HTTP2_READ_IDLE_TIMEOUT_SECONDS", "HTTP2_PING_TIMEOUT_SECONDS"} {
-		if os.Getenv(variable) == "" {
-			os.Setenv(variable, strconv.Itoa(int(silence.Seconds())/2))
-		}
-	}
-	return typedcorev1.NewForConfig(config)
-}
-
-// SetsTheTimesAfterTheClient sets the variables when the transport has read them already.
-func SetsTheTimesAfterTheClient(config *rest.Config, silence time.Duration) (typedcorev1.PodsGetter, error) {
-	client, err := typedcorev1.NewForConfig(config)
-	if err != nil {
-		return nil, err
-	}
-	os.Setenv("HTTP2_READ_IDLE_TIMEOUT_SECONDS", strconv.Itoa(int(silence.Seconds())/2))
-	os.Setenv("HTTP2_PING_TIMEOUT_SECONDS", strconv.Itoa(int(silence.Seconds())/2))
-	return client, nil
 }
 
 // LeavesTheAnswer15Seconds sends the ping 15 seconds before the end, which is too early for a silence of 10: then it never pauses.

@@ -26,27 +26,6 @@ func MakesAnInformerForEachHandler(ctx context.Context, clientset kubernetes.Int
 	return nil
 }
 
-// CallsTheHandlersOneAfterTheOther has one handler that calls all the others, so each waits for the one before it.
-func CallsTheHandlersOneAfterTheOther(ctx context.Context, clientset kubernetes.Interface, handlers ...cache.ResourceEventHandler) error {
-	return Run(ctx, clientset, cache.ResourceEventHandlerDetailedFuncs{
-		AddFunc: func(object any, isInInitialList bool) {
-			for _, handler := range handlers {
-				handler.OnAdd(object, isInInitialList)
-			}
-		},
-		UpdateFunc: func(old, object any) {
-			for _, handler := range handlers {
-				handler.OnUpdate(old, object)
-			}
-		},
-		DeleteFunc: func(object any) {
-			for _, handler := range handlers {
-				handler.OnDelete(object)
-			}
-		},
-	})
-}
-
 // HasABufferForEachHandler has one handler, which fills a buffer for each of the others. When one buffer is full, all others wait.
 func HasABufferForEachHandler(ctx context.Context, clientset kubernetes.Interface, handlers ...cache.ResourceEventHandler) error {
 	var group sync.WaitGroup
@@ -78,19 +57,6 @@ func HasABufferForEachHandler(ctx context.Context, clientset kubernetes.Interfac
 			send(func(handler cache.ResourceEventHandler) { handler.OnDelete(object) })
 		},
 	})
-}
-
-// DoesNotWaitForTheHandlers returns when ctx has ended, while a handler can still run.
-func DoesNotWaitForTheHandlers(ctx context.Context, clientset kubernetes.Interface, handlers ...cache.ResourceEventHandler) error {
-	factory := informers.NewSharedInformerFactory(clientset, 0)
-	for _, handler := range handlers {
-		if _, err := factory.Core().V1().Pods().Informer().AddEventHandler(handler); err != nil {
-			return err
-		}
-	}
-	factory.StartWithContext(ctx)
-	<-ctx.Done()
-	return nil
 }
 
 // StartsAGoroutineForEachCall delays no handler, but calls one several times at once, and in any order.

@@ -9,18 +9,6 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// WaitsForTheInformer waits for the informer's store, not for its handler.
-func WaitsForTheInformer(ctx context.Context, pods cache.TypedSharedIndexInformer[*corev1.Pod], remember func(*corev1.Pod)) error {
-	_, err := pods.AddTypedEventHandler(cache.TypedResourceEventHandlerFuncs[*corev1.Pod]{AddFunc: remember})
-	if err != nil {
-		return err
-	}
-	if !cache.WaitForCacheSync(ctx.Done(), pods.HasSynced) {
-		return ctx.Err()
-	}
-	return nil
-}
-
 // RemembersByName takes a pod that is created under the name of a deleted one for the same pod.
 func RemembersByName(ctx context.Context, pods cache.TypedSharedIndexInformer[*corev1.Pod], remember func(*corev1.Pod)) error {
 	known := map[cache.ObjectName]bool{}

@@ -14,15 +14,6 @@ func AssertsAPod(pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Writer
 	return onDelete(pods, func(object any) { printPod(out, object.(*corev1.Pod)) })
 }
 
-// SkipsWhatIsNotAPod leaves out what is not a pod.
-func SkipsWhatIsNotAPod(pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Writer) error {
-	return onDelete(pods, func(object any) {
-		if pod, ok := object.(*corev1.Pod); ok {
-			printPod(out, pod)
-		}
-	})
-}
-
 func onDelete(pods cache.TypedSharedIndexInformer[*corev1.Pod], deleted func(object any)) error {
 	_, err := pods.AddEventHandler(cache.ResourceEventHandlerFuncs{DeleteFunc: deleted})
 	return err
@@ -87,12 +78,6 @@ func AsksTheTombstoneForTheName(pods cache.TypedSharedIndexInformer[*corev1.Pod]
 	return err
 }
 
-// IgnoresTheError returns nil, as if the handler had been added.
-func IgnoresTheError(pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Writer) error {
-	_ = PrintDeletions(pods, out)
-	return nil
-}
-
 // RemembersThePhase prints the phase that it has seen last. A last change can come with the deletion.
 func RemembersThePhase(pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Writer) error {
 	phases := map[cache.ObjectName]corev1.PodPhase{}
@@ -115,16 +100,6 @@ func AsksTheStore(pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Write
 	return printUnless(pods, out, func(deleted cache.DeletedObject[*corev1.Pod]) bool {
 		_, exists, _ := pods.GetStore().GetByKey(deleted.GetKey())
 		return exists
-	})
-}
-
-// PrintsEachNameOnce forgets that a second pod of that name can be deleted.
-func PrintsEachNameOnce(pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Writer) error {
-	printed := map[string]bool{}
-	return printUnless(pods, out, func(deleted cache.DeletedObject[*corev1.Pod]) bool {
-		before := printed[deleted.GetKey()]
-		printed[deleted.GetKey()] = true
-		return before
 	})
 }
 

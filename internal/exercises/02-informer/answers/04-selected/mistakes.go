@@ -38,14 +38,6 @@ func newFactory(clientset kubernetes.Interface, namespace string, tweaks ...func
 	return informers.NewSharedInformerFactoryWithOptions(clientset, 0, options...)
 }
 
-// ForgetsTheNamespace selects by label and by node, in all namespaces.
-func ForgetsTheNamespace(clientset kubernetes.Interface, _, app, node string) informers.SharedInformerFactory {
-	return newFactory(clientset, metav1.NamespaceAll, func(options *metav1.ListOptions) {
-		options.LabelSelector = "app=" + app
-		options.FieldSelector = "spec.nodeName=" + node
-	})
-}
-
 var labelSelector, fieldSelector string
 
 // KeepsTheSelectorsInVariables reads them at each request. The next call of NewFactory changes them for this factory, too.

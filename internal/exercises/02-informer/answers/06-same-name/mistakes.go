@@ -79,27 +79,6 @@ func track(pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Writer, upda
 	return err
 }
 
-// RemembersByTheNameAlone takes pods of the same name in two namespaces for one.
-func RemembersByTheNameAlone(pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Writer) error {
-	open := map[string]*corev1.Pod{}
-	set := func(name string, pod *corev1.Pod) {
-		if before := open[name]; before != nil && (pod == nil || before.UID != pod.UID) {
-			fmt.Fprintln(out, "close", cache.MetaObjectToName(before), before.UID)
-			delete(open, name)
-		}
-		if pod != nil && open[name] == nil {
-			fmt.Fprintln(out, "open", cache.MetaObjectToName(pod), pod.UID)
-			open[name] = pod
-		}
-	}
-	_, err := pods.AddTypedEventHandler(cache.TypedResourceEventHandlerFuncs[*corev1.Pod]{
-		AddFunc:    func(pod *corev1.Pod) { set(pod.Name, pod) },
-		UpdateFunc: func(_, pod *corev1.Pod) { set(pod.Name, pod) },
-		DeleteFunc: func(deleted cache.DeletedObject[*corev1.Pod]) { set(deleted.GetName(), nil) },
-	})
-	return err
-}
-
 // LeavesOutTombstones closes nothing where the last state is unknown. The pod is gone all the same.
 func LeavesOutTombstones(pods cache.TypedSharedIndexInformer[*corev1.Pod], out io.Writer) error {
 	closed := func(pod *corev1.Pod) { fmt.Fprintln(out, "close", cache.MetaObjectToName(pod), pod.UID) }

@@ -43,19 +43,6 @@ func Takes64CharactersForItsOwn(object any) (any, error) {
 	return object, nil
 }
 
-// CopiesSomeFields returns a new object, without the fields that it does not know.
-func CopiesSomeFields(object any) (any, error) {
-	secret, ok := object.(*corev1.Secret)
-	if !ok {
-		return object, nil
-	}
-	small := &corev1.Secret{ObjectMeta: secret.ObjectMeta, Data: secret.Data}
-	if small.Data != nil {
-		shrink(small)
-	}
-	return small, nil
-}
-
 // RemovesManagedFields removes more than the data. Another transform of this chapter removes them, too, but here nobody asked.
 func RemovesManagedFields(object any) (any, error) {
 	if secret, ok := object.(*corev1.Secret); ok {

@@ -12,36 +12,6 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// LooksIntoAllNamespaces lists without the namespace of the Service.
-func LooksIntoAllNamespaces(pods corelisters.PodLister, service *corev1.Service) ([]string, error) {
-	if len(service.Spec.Selector) == 0 {
-		return nil, nil
-	}
-	found, err := pods.List(labels.SelectorFromSet(service.Spec.Selector))
-	var names []string
-	for _, pod := range found {
-		names = append(names, pod.Name)
-	}
-	slices.Sort(names)
-	return names, err
-}
-
-// WantsOneLabelOnly takes a pod that has one of the labels.
-func WantsOneLabelOnly(pods corelisters.PodLister, service *corev1.Service) ([]string, error) {
-	found, err := pods.Pods(service.Namespace).List(labels.Everything())
-	var names []string
-	for _, pod := range found {
-		for key, value := range service.Spec.Selector {
-			if pod.Labels[key] == value {
-				names = append(names, pod.Name)
-				break
-			}
-		}
-	}
-	slices.Sort(names)
-	return names, err
-}
-
 // LeavesOutWhatIsBeingDeleted takes a pod whose deletion has begun for one that is gone.
 func LeavesOutWhatIsBeingDeleted(pods corelisters.PodLister, service *corev1.Service) ([]string, error) {
 	return podsOf(pods, service, func(pod *corev1.Pod) bool { return pod.DeletionTimestamp == nil })

@@ -11,16 +11,6 @@ import (
 	graders "example.com/client-go-workbook/internal/exercises/03-lister"
 )
 
-// IndexesTheEmptyString puts a pod that has no node into the entry "".
-var IndexesTheEmptyString = graders.NodeIndexAnswer{
-	AddIndex: func(pods indexer) error {
-		return pods.AddTypedIndexers(cache.TypedIndexers[*corev1.Pod]{byNode: func(pod *corev1.Pod) ([]string, error) {
-			return []string{pod.Spec.NodeName}, nil
-		}})
-	},
-	PodsOn: PodsOn,
-}
-
 // FailsForAPodWithoutANode returns an error for a pod without a node, which ends the program.
 var FailsForAPodWithoutANode = graders.NodeIndexAnswer{
 	AddIndex: func(pods indexer) error {
@@ -79,15 +69,6 @@ var AsksTheStoreThatGotTheIndexLast = graders.NodeIndexAnswer{
 
 var last indexer
 
-// IgnoresTheError says that the node has no pods when the store says that it has no such index.
-var IgnoresTheError = graders.NodeIndexAnswer{
-	AddIndex: AddIndex,
-	PodsOn: func(pods indexer, node string) ([]string, error) {
-		keys, _ := pods.IndexKeys(byNode, node)
-		return keys, nil
-	},
-}
-
 // LeavesOutWhatHasEnded has no entry for a pod that has ended. It is on the node until it is deleted.
 var LeavesOutWhatHasEnded = graders.NodeIndexAnswer{
 	AddIndex: func(pods indexer) error {
@@ -115,17 +96,6 @@ var SortsByNamespaceAndName = graders.NodeIndexAnswer{
 		}
 		return keys, err
 	},
-}
-
-// TakesAnyIndexOfThatName does not know what an index finds that somebody else has added.
-var TakesAnyIndexOfThatName = graders.NodeIndexAnswer{
-	AddIndex: func(pods indexer) error {
-		if _, exists := pods.GetIndexers()[byNode]; exists {
-			return nil
-		}
-		return AddIndex(pods)
-	},
-	PodsOn: PodsOn,
 }
 
 // TakesTheNominatedNode puts a pod without a node into the entry of the node that it may get.

@@ -74,23 +74,6 @@ func FailsForAPodWithoutConfigMaps(pod *corev1.Pod) ([]string, error) {
 	return configMaps, nil
 }
 
-// LeavesOutWhatIsOptional takes only the volumes that the pod cannot start without.
-func LeavesOutWhatIsOptional(pod *corev1.Pod) ([]string, error) {
-	pod = pod.DeepCopy()
-	pod.Spec.Volumes = slices.DeleteFunc(pod.Spec.Volumes, func(volume corev1.Volume) bool {
-		return volume.ConfigMap != nil && volume.ConfigMap.Optional != nil && *volume.ConfigMap.Optional
-	})
-	return ByConfigMap(pod)
-}
-
-// LeavesOutWhatHasEnded has no value for a pod that has ended. It is in the store until it is deleted.
-func LeavesOutWhatHasEnded(pod *corev1.Pod) ([]string, error) {
-	if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
-		return nil, nil
-	}
-	return ByConfigMap(pod)
-}
-
 // ReturnsEarlyWithoutVolumes takes a pod without volumes for one without ConfigMaps.
 func ReturnsEarlyWithoutVolumes(pod *corev1.Pod) ([]string, error) {
 	if len(pod.Spec.Volumes) == 0 {

@@ -8,15 +8,6 @@ import (
 	corelisters "k8s.io/client-go/listers/core/v1"
 )
 
-// ChangesThePodInTheStore changes the pod that the lister has returned.
-func ChangesThePodInTheStore(pods corelisters.PodLister, namespace, name, image string) (*corev1.Pod, error) {
-	pod, err := pods.Pods(namespace).Get(name)
-	if err != nil {
-		return nil, err
-	}
-	return change(pod, image), nil
-}
-
 // CopiesTheLabelsOnly shares the containers with the store's pod.
 func CopiesTheLabelsOnly(pods corelisters.PodLister, namespace, name, image string) (*corev1.Pod, error) {
 	pod, err := pods.Pods(namespace).Get(name)

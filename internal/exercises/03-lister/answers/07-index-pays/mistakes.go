@@ -2,7 +2,6 @@ package exercise
 
 import (
 	"cmp"
-	"path"
 	"slices"
 	"strings"
 
@@ -102,19 +101,6 @@ var Scans = graders.IndexPaysAnswer{
 	},
 }
 
-// TakesAMissingLabelForAnEmptyOne has pods without the label app under the app "".
-var TakesAMissingLabelForAnEmptyOne = graders.IndexPaysAnswer{
-	AddIndex: func(pods indexer) error {
-		return pods.AddTypedIndexers(cache.TypedIndexers[*corev1.Pod]{byNodeAndApp: func(pod *corev1.Pod) ([]string, error) {
-			if pod.Spec.NodeName == "" {
-				return nil, nil
-			}
-			return []string{value(pod.Spec.NodeName, pod.Labels["app"])}, nil
-		}})
-	},
-	Find: Find,
-}
-
 // AsksTheStoreThatGotTheIndexLast keeps the store in a variable of the package, and does not look at its argument.
 var AsksTheStoreThatGotTheIndexLast = graders.IndexPaysAnswer{
 	AddIndex: func(pods indexer) error {
@@ -125,15 +111,6 @@ var AsksTheStoreThatGotTheIndexLast = graders.IndexPaysAnswer{
 }
 
 var last indexer
-
-// IgnoresTheError says that there is no such pod when the store says that it has no such index.
-var IgnoresTheError = graders.IndexPaysAnswer{
-	AddIndex: AddIndex,
-	Find: func(pods indexer, node, app string) ([]string, error) {
-		keys, _ := Find(pods, node, app)
-		return keys, nil
-	},
-}
 
 // MakesAllLettersSmall takes the apps Web and web for one.
 var MakesAllLettersSmall = graders.IndexPaysAnswer{
@@ -149,17 +126,6 @@ var MakesAllLettersSmall = graders.IndexPaysAnswer{
 	Find: func(pods indexer, node, app string) ([]string, error) { return Find(pods, node, strings.ToLower(app)) },
 }
 
-// TakesAnyIndexOfThatName does not know what an index finds that somebody else has added.
-var TakesAnyIndexOfThatName = graders.IndexPaysAnswer{
-	AddIndex: func(pods indexer) error {
-		if _, exists := pods.GetIndexers()[byNodeAndApp]; exists {
-			return nil
-		}
-		return AddIndex(pods)
-	},
-	Find: Find,
-}
-
 // SortsByNamespaceAndName compares namespaces first. In the order of keys, shop-2/a is before shop/a.
 var SortsByNamespaceAndName = graders.IndexPaysAnswer{
 	AddIndex: AddIndex,
@@ -173,23 +139,6 @@ var SortsByNamespaceAndName = graders.IndexPaysAnswer{
 			keys = append(keys, pod.Namespace+"/"+pod.Name)
 		}
 		return keys, err
-	},
-}
-
-// LeavesOutAnEmptyPart joins with a function that leaves out what is empty: a pod on the node web, whose app is empty, has the same
-// value as one without a node, whose app is web.
-var LeavesOutAnEmptyPart = graders.IndexPaysAnswer{
-	AddIndex: func(pods indexer) error {
-		return pods.AddTypedIndexers(cache.TypedIndexers[*corev1.Pod]{byNodeAndApp: func(pod *corev1.Pod) ([]string, error) {
-			app, hasApp := pod.Labels["app"]
-			if pod.Spec.NodeName == "" || !hasApp {
-				return nil, nil
-			}
-			return []string{path.Join(pod.Spec.NodeName, app)}, nil
-		}})
-	},
-	Find: func(pods indexer, node, app string) ([]string, error) {
-		return pods.IndexKeys(byNodeAndApp, path.Join(node, app))
 	},
 }
 

@@ -90,23 +90,6 @@ func CountsForEveryOwner(ctx context.Context, config *rest.Config, ask askFunc) 
 	return run(ctx, informer, ask)
 }
 
-// TakesAReplicaSetForTheController looks at the kind: the controller is the reference whose field says so.
-func TakesAReplicaSetForTheController(ctx context.Context, config *rest.Config, ask askFunc) error {
-	informer, err := newInformer(config, func(obj any) ([]string, error) {
-		var owners []string
-		for _, reference := range obj.(*metav1.PartialObjectMetadata).OwnerReferences {
-			if reference.Kind == "ReplicaSet" {
-				owners = append(owners, string(reference.UID))
-			}
-		}
-		return owners, nil
-	})
-	if err != nil {
-		return err
-	}
-	return run(ctx, informer, ask)
-}
-
 // MissesADeletionThatItWasNotTold counts at each event, and forgets that a handler can get a DeletedFinalStateUnknown.
 func MissesADeletionThatItWasNotTold(ctx context.Context, config *rest.Config, ask askFunc) error {
 	informer, err := newInformer(config, ownersOf)

@@ -7,18 +7,6 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// DefersDoneInTheLoop defers Done to the end of the worker.
-func DefersDoneInTheLoop(queue workqueue.TypedInterface[cache.ObjectName], syncHandler func(cache.ObjectName)) {
-	for {
-		key, shutdown := queue.Get()
-		if shutdown {
-			return
-		}
-		defer queue.Done(key)
-		syncHandler(key)
-	}
-}
-
 // DoesNotWaitForTheLastSync has one sync at a time, in a goroutine of its own, and returns without it.
 func DoesNotWaitForTheLastSync(queue workqueue.TypedInterface[cache.ObjectName], syncHandler func(cache.ObjectName)) {
 	var last sync.WaitGroup
@@ -43,15 +31,6 @@ func SyncsEachKeyTwice(queue workqueue.TypedInterface[cache.ObjectName], syncHan
 			return
 		}
 		syncHandler(key)
-		syncHandler(key)
-		queue.Done(key)
-	}
-}
-
-// AsksLenAndNotGet does not know that a Get which waits ends at ShutDown, without a key.
-func AsksLenAndNotGet(queue workqueue.TypedInterface[cache.ObjectName], syncHandler func(cache.ObjectName)) {
-	for !queue.ShuttingDown() || queue.Len() > 0 {
-		key, _ := queue.Get()
 		syncHandler(key)
 		queue.Done(key)
 	}

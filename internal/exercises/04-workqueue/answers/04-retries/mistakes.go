@@ -21,21 +21,6 @@ func each(queue queue, syncHandler func(cache.ObjectName) error, handle func(key
 	}
 }
 
-// DropsAKeyWithoutForget keeps the count of a key that it has dropped, which gets no retries when it is added again.
-func DropsAKeyWithoutForget(
-	queue queue, maxRetries int, syncHandler func(cache.ObjectName) error, report func(cache.ObjectName, error),
-) {
-	each(queue, syncHandler, func(key cache.ObjectName, err error) {
-		if err == nil {
-			queue.Forget(key)
-		} else if queue.NumRequeues(key) < maxRetries {
-			queue.AddRateLimited(key)
-		} else {
-			report(key, err)
-		}
-	})
-}
-
 // HasOneCountForAllKeys counts the failures of all keys together.
 func HasOneCountForAllKeys(
 	queue queue, maxRetries int, syncHandler func(cache.ObjectName) error, report func(cache.ObjectName, error),
@@ -51,22 +36,6 @@ func HasOneCountForAllKeys(
 		} else {
 			failures = 0
 			queue.Forget(key)
-			report(key, err)
-		}
-	})
-}
-
-// RetriesWithoutADelay calls syncHandler again at once.
-func RetriesWithoutADelay(
-	queue queue, maxRetries int, syncHandler func(cache.ObjectName) error, report func(cache.ObjectName, error),
-) {
-	each(queue, syncHandler, func(key cache.ObjectName, err error) {
-		for range maxRetries {
-			if err != nil {
-				err = syncHandler(key)
-			}
-		}
-		if err != nil {
 			report(key, err)
 		}
 	})
@@ -114,24 +83,6 @@ func DropsAKeyWithoutDone(
 		}
 		queue.Done(key)
 	}
-}
-
-// HasACountOfItsOwnAndNoForget begins anew with its own count, but the limiter's goes on, and so does the delay.
-func HasACountOfItsOwnAndNoForget(
-	queue queue, maxRetries int, syncHandler func(cache.ObjectName) error, report func(cache.ObjectName, error),
-) {
-	retries := map[cache.ObjectName]int{}
-	each(queue, syncHandler, func(key cache.ObjectName, err error) {
-		if err != nil && retries[key] < maxRetries {
-			retries[key]++
-			queue.AddRateLimited(key)
-			return
-		}
-		delete(retries, key)
-		if err != nil {
-			report(key, err)
-		}
-	})
 }
 
 // RetriesOnceAtLeast takes the first failure for an accident, and retries it even if maxRetries is 0.

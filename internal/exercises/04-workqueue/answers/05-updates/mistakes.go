@@ -55,11 +55,6 @@ func saveNewest(pods cache.SharedIndexInformer, key cache.ObjectName, save func(
 	}
 }
 
-// SavesInTheHandler saves each event, one after the other.
-func SavesInTheHandler(ctx context.Context, pods cache.SharedIndexInformer, save func(*corev1.Pod)) error {
-	return handle(ctx, pods, save)
-}
-
 // StartsAGoroutineForEachEvent has as many saves at the same time as there are events.
 func StartsAGoroutineForEachEvent(ctx context.Context, pods cache.SharedIndexInformer, save func(*corev1.Pod)) error {
 	return handle(ctx, pods, func(pod *corev1.Pod) { go save(pod) })
@@ -112,14 +107,6 @@ func LeavesOutANameThatWasDeleted(ctx context.Context, pods cache.SharedIndexInf
 	})
 }
 
-// DoesNotWaitForTheWorker returns while a save still runs.
-func DoesNotWaitForTheWorker(ctx context.Context, pods cache.SharedIndexInformer, save func(*corev1.Pod)) error {
-	queue := workqueue.NewTyped[cache.ObjectName]()
-	defer queue.ShutDown()
-	go work(queue, func(key cache.ObjectName) { saveNewest(pods, key, save) })
-	return handle(ctx, pods, func(pod *corev1.Pod) { queue.Add(cache.MetaObjectToName(pod)) })
-}
-
 // LeavesTheWorkerBehind does not shut down the queue, so its worker waits for ever.
 func LeavesTheWorkerBehind(ctx context.Context, pods cache.SharedIndexInformer, save func(*corev1.Pod)) error {
 	queue := workqueue.NewTyped[cache.ObjectName]()
@@ -132,48 +119,6 @@ func LeavesTheWorkerBehind(ctx context.Context, pods cache.SharedIndexInformer, 
 	err := handle(ctx, pods, func(pod *corev1.Pod) { queue.Add(cache.MetaObjectToName(pod)) })
 	saving <- struct{}{} // when the save has ended
 	return err
-}
-
-// HasNoAddFunc saves no pod before its first update.
-func HasNoAddFunc(ctx context.Context, pods cache.SharedIndexInformer, save func(*corev1.Pod)) error {
-	queue := workqueue.NewTyped[cache.ObjectName]()
-	registration, err := pods.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		UpdateFunc: func(_, object any) { queue.Add(cache.MetaObjectToName(object.(*corev1.Pod))) },
-	})
-	if err != nil {
-		return err
-	}
-	var worker sync.WaitGroup
-	worker.Go(func() {
-		work(queue, func(key cache.ObjectName) {
-			if ctx.Err() == nil {
-				saveNewest(pods, key, save)
-			}
-		})
-	})
-	<-ctx.Done()
-	queue.ShutDown()
-	worker.Wait()
-	return pods.RemoveEventHandler(registration)
-}
-
-// DoesNotAskWhetherThePodExists panics when a pod is deleted before its turn.
-func DoesNotAskWhetherThePodExists(ctx context.Context, pods cache.SharedIndexInformer, save func(*corev1.Pod)) error {
-	queue := workqueue.NewTyped[cache.ObjectName]()
-	add := func(pod *corev1.Pod) { queue.Add(cache.MetaObjectToName(pod)) }
-	return handleAndWork(ctx, pods, queue, add, func(key cache.ObjectName) {
-		object, _, err := pods.GetIndexer().GetByKey(key.String())
-		if err == nil && ctx.Err() == nil {
-			save(object.(*corev1.Pod))
-		}
-	})
-}
-
-// SavesWhatIsQueuedAfterTheEnd saves all keys that the queue still has when ctx ends.
-func SavesWhatIsQueuedAfterTheEnd(ctx context.Context, pods cache.SharedIndexInformer, save func(*corev1.Pod)) error {
-	queue := workqueue.NewTyped[cache.ObjectName]()
-	add := func(pod *corev1.Pod) { queue.Add(cache.MetaObjectToName(pod)) }
-	return handleAndWork(ctx, pods, queue, add, func(key cache.ObjectName) { saveNewest(pods, key, save) })
 }
 
 // known has the versions of the pods that are saved, of all calls of Run.

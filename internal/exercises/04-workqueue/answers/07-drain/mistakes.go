@@ -51,23 +51,6 @@ func BeginsNoSyncAfterCtxHasEnded(
 	return left
 }
 
-// BeginsSyncsAfterTheLimit syncs the keys that are left, with a context that has ended.
-func BeginsSyncsAfterTheLimit(
-	ctx context.Context, queue queue, limit time.Duration, sync syncHandler,
-) (left []cache.ObjectName) {
-	syncCtx, cancelSyncs := limited(ctx, queue, limit)
-	defer cancelSyncs()
-	each(queue, func(key cache.ObjectName) { sync(syncCtx, key) })
-	return left
-}
-
-// HasNoLimit syncs all that is queued, however long it takes.
-func HasNoLimit(ctx context.Context, queue queue, limit time.Duration, sync syncHandler) (left []cache.ObjectName) {
-	context.AfterFunc(ctx, queue.ShutDown)
-	each(queue, func(key cache.ObjectName) { sync(context.WithoutCancel(ctx), key) })
-	return left
-}
-
 // BeginsTheLimitAtTheStart begins the time of limit when Run is called.
 func BeginsTheLimitAtTheStart(
 	ctx context.Context, queue queue, limit time.Duration, sync syncHandler,
@@ -80,26 +63,6 @@ func BeginsTheLimitAtTheStart(
 			sync(syncCtx, key)
 		} else {
 			left = append(left, key)
-		}
-	})
-	return left
-}
-
-// EndsTheSyncsWithCtx gives the syncs a context that ends at once.
-func EndsTheSyncsWithCtx(
-	ctx context.Context, queue queue, limit time.Duration, sync syncHandler,
-) (left []cache.ObjectName) {
-	context.AfterFunc(ctx, queue.ShutDown)
-	var deadline <-chan time.Time
-	each(queue, func(key cache.ObjectName) {
-		if ctx.Err() != nil && deadline == nil {
-			deadline = time.After(limit)
-		}
-		select {
-		case <-deadline:
-			left = append(left, key)
-		default:
-			sync(ctx, key)
 		}
 	})
 	return left

@@ -54,18 +54,6 @@ func StartsATimerForEachSync(queue queue, sync syncHandler) {
 	})
 }
 
-// CallsAddAfterWith0 adds a key at once that is not asked for again.
-func CallsAddAfterWith0(queue queue, sync syncHandler) {
-	each(queue, sync, func(key cache.ObjectName, again time.Duration, err error) {
-		if err != nil {
-			queue.AddRateLimited(key)
-			return
-		}
-		queue.Forget(key)
-		queue.AddAfter(key, again)
-	})
-}
-
 // ComesBackOnlyOnce never adds a key again that it has added once.
 func ComesBackOnlyOnce(queue queue, sync syncHandler) {
 	waiting := map[cache.ObjectName]bool{}
@@ -77,54 +65,6 @@ func ComesBackOnlyOnce(queue queue, sync syncHandler) {
 		queue.Forget(key)
 		if again > 0 && !waiting[key] { // changes must not add more
 			waiting[key] = true
-			queue.AddAfter(key, again)
-		}
-	})
-}
-
-// CallsAddRateLimitedAfterASuccess waits as long as the rate limiter says, not as long as the sync says.
-func CallsAddRateLimitedAfterASuccess(queue queue, sync syncHandler) {
-	each(queue, sync, func(key cache.ObjectName, again time.Duration, err error) {
-		if err != nil || again > 0 {
-			queue.AddRateLimited(key)
-		} else {
-			queue.Forget(key)
-		}
-	})
-}
-
-// DoesNotForgetAKeyThatComesAgain keeps the count of failures of a key that has succeeded.
-func DoesNotForgetAKeyThatComesAgain(queue queue, sync syncHandler) {
-	each(queue, sync, func(key cache.ObjectName, again time.Duration, err error) {
-		switch {
-		case err != nil:
-			queue.AddRateLimited(key)
-		case again > 0:
-			queue.AddAfter(key, again)
-		default:
-			queue.Forget(key)
-		}
-	})
-}
-
-// DoesNotRetryAfterAFailure drops a key whose sync has failed.
-func DoesNotRetryAfterAFailure(queue queue, sync syncHandler) {
-	each(queue, sync, func(key cache.ObjectName, again time.Duration, err error) {
-		if err == nil {
-			queue.Forget(key)
-		}
-		if again > 0 {
-			queue.AddAfter(key, again)
-		}
-	})
-}
-
-// AddsAFailedKeyAtOnce does not wait until the server is less busy.
-func AddsAFailedKeyAtOnce(queue queue, sync syncHandler) {
-	each(queue, sync, func(key cache.ObjectName, again time.Duration, err error) {
-		if err != nil {
-			queue.Add(key)
-		} else if again > 0 {
 			queue.AddAfter(key, again)
 		}
 	})

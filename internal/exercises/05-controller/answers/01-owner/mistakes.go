@@ -10,7 +10,6 @@ import (
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
-	"k8s.io/klog/v2"
 )
 
 // TakesTheKindFromTheObject takes the kind from the object, which has none.
@@ -21,23 +20,6 @@ func TakesTheKindFromTheObject(ctx context.Context, services typedcorev1.Service
 	return createOnce(ctx, services, metav1.ObjectMeta{Name: configMap.Name, OwnerReferences: []metav1.OwnerReference{owner}})
 }
 
-// DoesNotSetController sets an owner that is not the controller.
-func DoesNotSetController(ctx context.Context, services typedcorev1.ServiceInterface, configMap *corev1.ConfigMap) error {
-	owner := metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: configMap.Name, UID: configMap.UID}
-	return createOnce(ctx, services, metav1.ObjectMeta{Name: configMap.Name, OwnerReferences: []metav1.OwnerReference{owner}})
-}
-
-// SetsALabelInstead names the owner only in a label.
-func SetsALabelInstead(ctx context.Context, services typedcorev1.ServiceInterface, configMap *corev1.ConfigMap) error {
-	return createOnce(ctx, services, metav1.ObjectMeta{Name: configMap.Name, Labels: map[string]string{"owner": configMap.Name}})
-}
-
-// FailsWhenCalledAgain returns AlreadyExists at the second call.
-func FailsWhenCalledAgain(ctx context.Context, services typedcorev1.ServiceInterface, configMap *corev1.ConfigMap) error {
-	owner := metav1.NewControllerRef(configMap, corev1.SchemeGroupVersion.WithKind("ConfigMap"))
-	return create(ctx, services, metav1.ObjectMeta{Name: configMap.Name, OwnerReferences: []metav1.OwnerReference{*owner}})
-}
-
 // AppliesWhenThereIsNone asks first, and applies: a Service that another has created meanwhile gets the ConfigMap as its owner,
 // and is deleted with it.
 func AppliesWhenThereIsNone(ctx context.Context, services typedcorev1.ServiceInterface, configMap *corev1.ConfigMap) error {
@@ -45,25 +27,6 @@ func AppliesWhenThereIsNone(ctx context.Context, services typedcorev1.ServiceInt
 		return err
 	}
 	return OverwritesByApply(ctx, services, configMap)
-}
-
-// HidesOtherErrors logs an error, and returns nil.
-func HidesOtherErrors(ctx context.Context, services typedcorev1.ServiceInterface, configMap *corev1.ConfigMap) error {
-	if err := CreateService(ctx, services, configMap); err != nil {
-		klog.FromContext(ctx).Error(err, "The Service cannot be created", "service", configMap.Name)
-	}
-	return nil
-}
-
-// TakesAnyErrorForAServiceThatIsThere creates the Service only if Get has said that there is none, and returns nil after any
-// other error.
-func TakesAnyErrorForAServiceThatIsThere(
-	ctx context.Context, services typedcorev1.ServiceInterface, configMap *corev1.ConfigMap,
-) error {
-	if _, err := services.Get(ctx, configMap.Name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-		return nil
-	}
-	return CreateService(ctx, services, configMap)
 }
 
 // TakesTheEndOfTheNamespaceForDone knows that the ConfigMap will go, too, and its caller does not learn that there is no Service.
@@ -124,11 +87,6 @@ func ChangesTheConfigMapForAMoment(ctx context.Context, services typedcorev1.Ser
 	before := configMap.TypeMeta
 	defer func() { configMap.TypeMeta = before }()
 	return ChangesTheConfigMap(ctx, services, configMap)
-}
-
-// HasAContextOfItsOwn does not end with the caller's context.
-func HasAContextOfItsOwn(_ context.Context, services typedcorev1.ServiceInterface, configMap *corev1.ConfigMap) error {
-	return CreateService(context.Background(), services, configMap)
 }
 
 func createOnce(ctx context.Context, services typedcorev1.ServiceInterface, metadata metav1.ObjectMeta) error {

@@ -3,7 +3,6 @@ package exercise
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -33,17 +32,6 @@ func DecidesByTheOwnersName(
 	return write(ctx, services, service.DeepCopy(), port)
 }
 
-// TakesAnyOwner takes an owner that need not be the controller.
-func TakesAnyOwner(
-	ctx context.Context, services typedcorev1.ServiceInterface, configMap *corev1.ConfigMap, service *corev1.Service, port int32,
-) error {
-	isOurs := func(owner metav1.OwnerReference) bool { return owner.UID == configMap.UID }
-	if !slices.ContainsFunc(service.OwnerReferences, isOurs) {
-		return notOurs(configMap, service)
-	}
-	return write(ctx, services, service.DeepCopy(), port)
-}
-
 // Adopts adopts a Service without a controller.
 func Adopts(
 	ctx context.Context, services typedcorev1.ServiceInterface, configMap *corev1.ConfigMap, service *corev1.Service, port int32,
@@ -53,16 +41,6 @@ func Adopts(
 		service.OwnerReferences = append(service.OwnerReferences,
 			*metav1.NewControllerRef(configMap, corev1.SchemeGroupVersion.WithKind("ConfigMap")))
 	}
-	if !metav1.IsControlledBy(service, configMap) {
-		return notOurs(configMap, service)
-	}
-	return write(ctx, services, service, port)
-}
-
-// ChangesTheStoresObject changes the store's object, and then writes it.
-func ChangesTheStoresObject(
-	ctx context.Context, services typedcorev1.ServiceInterface, configMap *corev1.ConfigMap, service *corev1.Service, port int32,
-) error {
 	if !metav1.IsControlledBy(service, configMap) {
 		return notOurs(configMap, service)
 	}
@@ -99,18 +77,6 @@ func LooksAtTheFirstOwner(
 		return notOurs(configMap, service)
 	}
 	return write(ctx, services, service.DeepCopy(), port)
-}
-
-// PatchesWhateverHasTheName does not say which Service it means: it can be another one by now.
-func PatchesWhateverHasTheName(
-	ctx context.Context, services typedcorev1.ServiceInterface, configMap *corev1.ConfigMap, service *corev1.Service, port int32,
-) error {
-	if !metav1.IsControlledBy(service, configMap) {
-		return notOurs(configMap, service)
-	}
-	patch := fmt.Sprintf(`{"spec":{"ports":[{"port":%d}]}}`, port)
-	_, err := services.Patch(ctx, service.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
-	return err
 }
 
 // PatchesWhateverHasTheUID says which Service it means, and not which version: it can have another controller by now.
@@ -152,19 +118,6 @@ func DecidesByTheServerAndPatches(
 		return err
 	}
 	return PatchesWhateverHasTheUID(ctx, services, configMap, current, port)
-}
-
-// AsksForThePortFirst says that all is well with a Service that has the port, whosever it is.
-func AsksForThePortFirst(
-	ctx context.Context, services typedcorev1.ServiceInterface, configMap *corev1.ConfigMap, service *corev1.Service, port int32,
-) error {
-	if service.Spec.Ports[0].Port == port {
-		return nil
-	}
-	if !metav1.IsControlledBy(service, configMap) {
-		return notOurs(configMap, service)
-	}
-	return write(ctx, services, service.DeepCopy(), port)
 }
 
 // IgnoresTheErrorOfUpdate returns conflicts only.

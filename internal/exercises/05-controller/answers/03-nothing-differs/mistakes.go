@@ -2,7 +2,6 @@ package exercise
 
 import (
 	"context"
-	"maps"
 
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
@@ -10,17 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 )
-
-// ComparesTheWholeSpec compares the whole spec, into which the server has filled defaults.
-func ComparesTheWholeSpec(ctx context.Context, services typedcorev1.ServiceInterface, name, app string) error {
-	return ensure(ctx, services, name, func(service *corev1.Service) {
-		metav1.SetMetaDataLabel(&service.ObjectMeta, "workbook/database", "true")
-		service.Spec = corev1.ServiceSpec{
-			Ports:    []corev1.ServicePort{{Port: 3306}},
-			Selector: map[string]string{"app": app},
-		}
-	})
-}
 
 // ComparesAllLabels takes the labels of others for a difference.
 func ComparesAllLabels(ctx context.Context, services typedcorev1.ServiceInterface, name, app string) error {
@@ -65,27 +53,6 @@ func HasNoMapForTheLabel(ctx context.Context, services typedcorev1.ServiceInterf
 		}
 		service.Spec.Selector = map[string]string{"app": app}
 	})
-}
-
-// DeletesAndCreates makes a new Service in place of a change: for a moment there is none, and the next has another address.
-func DeletesAndCreates(ctx context.Context, services typedcorev1.ServiceInterface, name, app string) error {
-	service, err := services.Get(ctx, name, metav1.GetOptions{})
-	if err != nil && !apierrors.IsNotFound(err) {
-		return err
-	}
-	desired := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: maps.Clone(service.Labels)}}
-	setFields(desired, app)
-	if err == nil {
-		if apiequality.Semantic.DeepEqual(service.Labels, desired.Labels) && service.Spec.Selector["app"] == app &&
-			len(service.Spec.Selector) == 1 {
-			return nil
-		}
-		if err := services.Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
-			return err
-		}
-	}
-	_, err = services.Create(ctx, desired, metav1.CreateOptions{})
-	return err
 }
 
 // ensure creates the Service, or updates it if set changes it.

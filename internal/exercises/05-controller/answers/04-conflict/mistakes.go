@@ -12,15 +12,6 @@ import (
 	"k8s.io/client-go/util/retry"
 )
 
-// ReadsOnce repeats the update, but not the read.
-func ReadsOnce(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string) error {
-	configMap, err := incremented(ctx, configMaps, name)
-	if err != nil {
-		return err
-	}
-	return retry.RetryOnConflict(retry.DefaultRetry, func() error { return update(ctx, configMaps, configMap) })
-}
-
 // RetriesEverything retries every error.
 func RetriesEverything(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string) error {
 	always := func(error) bool { return true }
@@ -132,25 +123,6 @@ func ReadsTheNumberAtTheBeginning(ctx context.Context, configMaps typedcorev1.Co
 		configMap.Data["count"] = strconv.Itoa(count + 1)
 		return update(ctx, configMaps, configMap)
 	})
-}
-
-// DeletesAndCreates has no conflict. For a moment there is no ConfigMap, and what another writes then is lost.
-func DeletesAndCreates(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string) error {
-	configMap, err := incremented(ctx, configMaps, name)
-	if err != nil {
-		return err
-	}
-	if err := configMaps.Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
-		return err
-	}
-	configMap.UID, configMap.ResourceVersion = "", ""
-	_, err = configMaps.Create(ctx, configMap, metav1.CreateOptions{})
-	return err
-}
-
-// HasAContextOfItsOwn does not end with the caller's context.
-func HasAContextOfItsOwn(_ context.Context, configMaps typedcorev1.ConfigMapInterface, name string) error {
-	return Increment(context.Background(), configMaps, name)
 }
 
 // increment is Increment without a second attempt.

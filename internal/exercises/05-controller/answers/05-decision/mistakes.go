@@ -55,29 +55,6 @@ func PatchesWithoutAVersion(ctx context.Context, configMaps typedcorev1.ConfigMa
 	return err
 }
 
-// HidesTheConflict returns nil after a conflict, as if it held the machine.
-func HidesTheConflict(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, stored *corev1.ConfigMap, me string) error {
-	if done, err := decide(stored, me); done {
-		return err
-	}
-	err := take(ctx, configMaps, stored.DeepCopy(), me)
-	if apierrors.IsConflict(err) {
-		return nil // the next event brings the key back
-	}
-	return err
-}
-
-// CopiesTheObjectAndNotItsData copies the struct, whose map is the store's.
-func CopiesTheObjectAndNotItsData(
-	ctx context.Context, configMaps typedcorev1.ConfigMapInterface, stored *corev1.ConfigMap, me string,
-) error {
-	if done, err := decide(stored, me); done {
-		return err
-	}
-	configMap := *stored
-	return take(ctx, configMaps, &configMap, me)
-}
-
 // ChangesTheStoreForAMoment says in the store's object that I hold the machine, and changes it back when the server has answered.
 func ChangesTheStoreForAMoment(
 	ctx context.Context, configMaps typedcorev1.ConfigMapInterface, stored *corev1.ConfigMap, me string,
@@ -89,16 +66,6 @@ func ChangesTheStoreForAMoment(
 	defer func() { stored.Data = before }()
 	stored.Data = maps.Clone(before)
 	return take(ctx, configMaps, stored, me)
-}
-
-// ReplacesTheData removes the other keys.
-func ReplacesTheData(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, stored *corev1.ConfigMap, me string) error {
-	if done, err := decide(stored, me); done {
-		return err
-	}
-	configMap := stored.DeepCopy()
-	configMap.Data = nil
-	return take(ctx, configMaps, configMap, me)
 }
 
 // ReadsDecidesAndPatches decides by what the server has, and does not say with the patch which version that was.

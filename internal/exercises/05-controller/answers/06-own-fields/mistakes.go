@@ -13,37 +13,6 @@ import (
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
-// ReplacesTheData sends the version, but removes the keys of others.
-func ReplacesTheData(
-	ctx context.Context, configMaps typedcorev1.ConfigMapInterface, namespace, name string, settings map[string]string,
-) error {
-	configMap, err := configMaps.Get(ctx, name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return create(ctx, configMaps, name, settings)
-	}
-	if err != nil {
-		return err
-	}
-	configMap.Data = settings
-	_, err = configMaps.Update(ctx, configMap, metav1.UpdateOptions{})
-	return err
-}
-
-func create(ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string, settings map[string]string) error {
-	configMap := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: settings}
-	_, err := configMaps.Create(ctx, configMap, metav1.CreateOptions{})
-	return err
-}
-
-// DoesNotForce fails when another manager has changed a key of ours.
-func DoesNotForce(
-	ctx context.Context, configMaps typedcorev1.ConfigMapInterface, namespace, name string, settings map[string]string,
-) error {
-	configMap := corev1ac.ConfigMap(name, namespace).WithData(settings)
-	_, err := configMaps.Apply(ctx, configMap, metav1.ApplyOptions{FieldManager: "workbook"})
-	return err
-}
-
 // startTime is when the program was started.
 var startTime = time.Now()
 
@@ -137,12 +106,4 @@ func ReturnsAtOnceWithoutSettings(
 		return nil
 	}
 	return ApplySettings(ctx, configMaps, namespace, name, settings)
-}
-
-// IgnoresTheError says that all is well when the server has not done it.
-func IgnoresTheError(
-	ctx context.Context, configMaps typedcorev1.ConfigMapInterface, namespace, name string, settings map[string]string,
-) error {
-	_ = ApplySettings(ctx, configMaps, namespace, name, settings)
-	return nil
 }

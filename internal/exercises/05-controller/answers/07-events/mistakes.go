@@ -5,7 +5,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
@@ -32,40 +31,6 @@ func recordProblem(recorder record.EventRecorder, configMap *corev1.ConfigMap, p
 
 func recordUpdate(recorder record.EventRecorder, configMap *corev1.ConfigMap) {
 	recorder.Event(configMap, corev1.EventTypeNormal, "Updated", "the database is as the ConfigMap says")
-}
-
-// RecordsEachRetry makes an Event of each failure.
-func RecordsEachRetry(recorder record.EventRecorder, ensure ensureFunc) syncFunc {
-	return func(ctx context.Context, configMap *corev1.ConfigMap) error {
-		wrote, err := ensure(ctx, configMap)
-		if err != nil {
-			recordProblem(recorder, configMap, err)
-			if apierrors.IsInvalid(err) {
-				return nil
-			}
-			return err
-		}
-		if wrote {
-			recordUpdate(recorder, configMap)
-		}
-		return nil
-	}
-}
-
-// RecordsOnceForEver does not record a problem again that comes back after a success.
-func RecordsOnceForEver(recorder record.EventRecorder, ensure ensureFunc) syncFunc {
-	reported := memory{}
-	return func(ctx context.Context, configMap *corev1.ConfigMap) error {
-		wrote, err := ensure(ctx, configMap)
-		if apierrors.IsInvalid(err) {
-			reported.once(recorder, string(configMap.UID), configMap, err)
-			return nil
-		}
-		if err == nil && wrote {
-			recordUpdate(recorder, configMap)
-		}
-		return err
-	}
 }
 
 // HasOneMemoryForAName shares one memory between ConfigMaps of the same name in two namespaces.
@@ -113,26 +78,6 @@ func RemembersAllMessages(recorder record.EventRecorder, ensure ensureFunc) sync
 	}
 }
 
-// AssertsTheErrorsType does not recognize an error in which the server's error is wrapped.
-func AssertsTheErrorsType(recorder record.EventRecorder, ensure ensureFunc) syncFunc {
-	reported := memory{}
-	return func(ctx context.Context, configMap *corev1.ConfigMap) error {
-		wrote, err := ensure(ctx, configMap)
-		if status, ok := err.(*apierrors.StatusError); ok && status.ErrStatus.Reason == metav1.StatusReasonInvalid {
-			reported.once(recorder, string(configMap.UID), configMap, err)
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		delete(reported, string(configMap.UID))
-		if wrote {
-			recordUpdate(recorder, configMap)
-		}
-		return nil
-	}
-}
-
 // everReported is shared by all that NewSync returns.
 var everReported = memory{}
 
@@ -163,13 +108,6 @@ type formatting struct{ record.EventRecorder }
 
 func (f formatting) Event(object runtime.Object, eventType, reason, message string) {
 	f.Eventf(object, eventType, reason, "%s: "+message, reason)
-}
-
-// HasAContextOfItsOwn does not end with its caller's.
-func HasAContextOfItsOwn(recorder record.EventRecorder, ensure ensureFunc) syncFunc {
-	return NewSync(recorder, func(_ context.Context, configMap *corev1.ConfigMap) (bool, error) {
-		return ensure(context.Background(), configMap)
-	})
 }
 
 // newSync is NewSync with another key for what it has reported.

@@ -12,29 +12,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
-	"k8s.io/klog/v2"
 )
 
 type bucketFunc = func(ctx context.Context, bucket string) error
-
-// CreatesTheBucketFirst creates the bucket before the finalizer.
-func CreatesTheBucketFirst(
-	ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string, create, remove bucketFunc,
-) error {
-	configMap, err := get(ctx, configMaps, name)
-	if configMap == nil {
-		return err
-	}
-	if configMap.DeletionTimestamp != nil {
-		return release(ctx, configMaps, configMap, remove)
-	}
-	if err := create(ctx, name); err != nil {
-		return err
-	}
-	return addFinalizer(ctx, configMaps, configMap)
-}
 
 // RemovesTheFinalizerFirst removes the finalizer before the bucket.
 func RemovesTheFinalizerFirst(
@@ -56,18 +37,6 @@ func RemovesTheFinalizerFirst(
 	return addFinalizerAndCreate(ctx, configMaps, configMap, create)
 }
 
-// IgnoresTheError removes the finalizer although the bucket is still there.
-func IgnoresTheError(
-	ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string, create, remove bucketFunc,
-) error {
-	return Sync(ctx, configMaps, name, create, func(ctx context.Context, bucket string) error {
-		if err := remove(ctx, bucket); err != nil {
-			klog.FromContext(ctx).Error(err, "The bucket cannot be removed", "bucket", bucket)
-		}
-		return nil
-	})
-}
-
 // PatchesTheWholeList sends a merge patch, which replaces the whole list, also what others have added since it was read.
 func PatchesTheWholeList(
 	ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string, create, remove bucketFunc,
@@ -86,25 +55,6 @@ func (p patching) Update(ctx context.Context, configMap *corev1.ConfigMap, _ met
 	return p.Patch(ctx, configMap.Name, types.MergePatchType, data, metav1.PatchOptions{})
 }
 
-// RemovesAllFinalizers removes the finalizers of others, too.
-func RemovesAllFinalizers(
-	ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string, create, remove bucketFunc,
-) error {
-	configMap, err := get(ctx, configMaps, name)
-	if configMap == nil {
-		return err
-	}
-	if configMap.DeletionTimestamp != nil {
-		if err := remove(ctx, name); err != nil {
-			return err
-		}
-		configMap.Finalizers = nil
-		_, err := configMaps.Update(ctx, configMap, metav1.UpdateOptions{})
-		return err
-	}
-	return addFinalizerAndCreate(ctx, configMaps, configMap, create)
-}
-
 // AddsWhileDeleting adds the finalizer before it knows whether the ConfigMap is being deleted.
 func AddsWhileDeleting(
 	ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string, create, remove bucketFunc,
@@ -120,23 +70,6 @@ func AddsWhileDeleting(
 		return release(ctx, configMaps, configMap, remove)
 	}
 	return create(ctx, name)
-}
-
-// CreatesTheBucketOnlyOnce creates the bucket only when it adds the finalizer.
-func CreatesTheBucketOnlyOnce(
-	ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string, create, remove bucketFunc,
-) error {
-	configMap, err := get(ctx, configMaps, name)
-	if configMap == nil {
-		return err
-	}
-	if configMap.DeletionTimestamp != nil {
-		return release(ctx, configMaps, configMap, remove)
-	}
-	if slices.Contains(configMap.Finalizers, finalizer) {
-		return nil
-	}
-	return addFinalizerAndCreate(ctx, configMaps, configMap, create)
 }
 
 // RemovesTheFinalizerWhenCreateFails takes any error of create for: there is no bucket. After a timeout there may be one.
@@ -171,16 +104,6 @@ func rollBack(
 		return errors.Join(err, getErr)
 	}
 	return errors.Join(err, removeFinalizer(ctx, configMaps, configMap))
-}
-
-// TakesAnyErrorOfGetForGone takes each error of Get for a ConfigMap that is gone.
-func TakesAnyErrorOfGetForGone(
-	ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string, create, remove bucketFunc,
-) error {
-	if _, err := configMaps.Get(ctx, name, metav1.GetOptions{}); err != nil {
-		return nil
-	}
-	return Sync(ctx, configMaps, name, create, remove)
 }
 
 // TakesEachNotFoundForAConfigMapThatIsGone takes each NotFound for that of Get. It can be that of create, too.
@@ -228,67 +151,6 @@ func RemovesTheFinalizerByItsIndex(
 	patch := fmt.Appendf(nil, `[{"op":"remove","path":"/metadata/finalizers/%d"}]`, index)
 	_, err = configMaps.Patch(ctx, name, types.JSONPatchType, patch, metav1.PatchOptions{})
 	return err
-}
-
-// CreatesTheBucketForOneThatIsGone goes on when the ConfigMap has gone before it got the finalizer.
-func CreatesTheBucketForOneThatIsGone(
-	ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string, create, remove bucketFunc,
-) error {
-	configMap, err := get(ctx, configMaps, name)
-	if configMap == nil {
-		return err
-	}
-	if configMap.DeletionTimestamp != nil {
-		return release(ctx, configMaps, configMap, remove)
-	}
-	if err := addFinalizer(ctx, configMaps, configMap); err != nil && !apierrors.IsNotFound(err) {
-		return err
-	}
-	return create(ctx, name)
-}
-
-// AppliesWithoutTheUID applies the finalizer by the name: an apply creates a ConfigMap that has gone since the read.
-func AppliesWithoutTheUID(
-	ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string, create, remove bucketFunc,
-) error {
-	configMap, err := get(ctx, configMaps, name)
-	if configMap == nil {
-		return err
-	}
-	if configMap.DeletionTimestamp != nil {
-		return release(ctx, configMaps, configMap, remove)
-	}
-	if slices.Contains(configMap.Finalizers, finalizer) {
-		return create(ctx, name)
-	}
-	ours := corev1ac.ConfigMap(name, configMap.Namespace).WithFinalizers(finalizer)
-	_, err = configMaps.Apply(ctx, ours, metav1.ApplyOptions{FieldManager: "workbook"})
-	return err
-}
-
-// HidesThatTheFinalizerStays returns nil after an error of the update that removes the finalizer.
-func HidesThatTheFinalizerStays(
-	ctx context.Context, configMaps typedcorev1.ConfigMapInterface, name string, create, remove bucketFunc,
-) error {
-	configMap, err := get(ctx, configMaps, name)
-	if configMap == nil {
-		return err
-	}
-	if configMap.DeletionTimestamp == nil {
-		return addFinalizerAndCreate(ctx, configMaps, configMap, create)
-	}
-	if err := remove(ctx, name); err != nil {
-		return err
-	}
-	_ = removeFinalizer(ctx, configMaps, configMap)
-	return nil
-}
-
-// HasAContextOfItsOwn does not end with the caller's context.
-func HasAContextOfItsOwn(
-	_ context.Context, configMaps typedcorev1.ConfigMapInterface, name string, create, remove bucketFunc,
-) error {
-	return Sync(context.Background(), configMaps, name, create, remove)
 }
 
 // RemovesTheBucketAfterTheEndToo lets a removal go on when the caller has ended it.

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"slices"
 	"sync"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,28 +16,6 @@ import (
 	corelisters "k8s.io/client-go/listers/core/v1"
 )
 
-// WaitsForTheStore gives the store a second, and then creates one more.
-func WaitsForTheStore(
-	ctx context.Context, lister corelisters.SecretLister, secrets typedcorev1.SecretInterface, configMap *corev1.ConfigMap,
-) error {
-	for range 10 {
-		stored, err := lister.Secrets(configMap.Namespace).List(labels.Everything())
-		if err != nil {
-			return err
-		}
-		for _, secret := range stored {
-			if metav1.IsControlledBy(secret, configMap) {
-				return nil
-			}
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-	secret := newSecret(configMap)
-	secret.GenerateName = configMap.Name + "-"
-	_, err := secrets.Create(ctx, secret, metav1.CreateOptions{})
-	return err
-}
-
 // Overwrites gives a Secret that is there a new password.
 func Overwrites(
 	ctx context.Context, lister corelisters.SecretLister, secrets typedcorev1.SecretInterface, configMap *corev1.ConfigMap,
@@ -46,17 +23,6 @@ func Overwrites(
 	err := createIfMissing(ctx, lister, secrets, configMap)
 	if apierrors.IsAlreadyExists(err) {
 		_, err = secrets.Update(ctx, newNamedSecret(configMap), metav1.UpdateOptions{})
-	}
-	return err
-}
-
-// TakesAnySecretForItsOwn takes a Secret for its own that can be that of an earlier ConfigMap.
-func TakesAnySecretForItsOwn(
-	ctx context.Context, lister corelisters.SecretLister, secrets typedcorev1.SecretInterface, configMap *corev1.ConfigMap,
-) error {
-	err := createIfMissing(ctx, lister, secrets, configMap)
-	if apierrors.IsAlreadyExists(err) {
-		return nil
 	}
 	return err
 }
@@ -80,31 +46,6 @@ func DeletesTheOldOne(
 		return err
 	}
 	return err // the next call creates one
-}
-
-// IgnoresTheErrorOfList takes a list that has failed for an empty one.
-func IgnoresTheErrorOfList(
-	ctx context.Context, lister corelisters.SecretLister, secrets typedcorev1.SecretInterface, configMap *corev1.ConfigMap,
-) error {
-	stored, err := lister.Secrets(configMap.Namespace).List(labels.Everything())
-	if err != nil {
-		return err
-	}
-	isOurs := func(secret *corev1.Secret) bool { return metav1.IsControlledBy(secret, configMap) }
-	if slices.ContainsFunc(stored, isOurs) {
-		return nil
-	}
-	if current, err := secrets.List(ctx, metav1.ListOptions{}); err == nil {
-		for _, secret := range current.Items {
-			if isOurs(&secret) {
-				return nil
-			}
-		}
-	}
-	secret := newSecret(configMap)
-	secret.GenerateName = configMap.Name + "-"
-	_, err = secrets.Create(ctx, secret, metav1.CreateOptions{})
-	return err
 }
 
 var created, tried sync.Map // UIDs of ConfigMaps

@@ -39,32 +39,6 @@ func Exits(ctx context.Context, lock resourcelock.Interface, work func(ctx conte
 	return nil
 }
 
-// LetsTheLeaseRunOut waits for the work, but renews no more.
-func LetsTheLeaseRunOut(ctx context.Context, lock resourcelock.Interface, work func(ctx context.Context)) error {
-	var group sync.WaitGroup
-	group.Add(1)
-	var once sync.Once
-	elector, err := newElector(lock, false, leaderelection.LeaderCallbacks{
-		OnStartedLeading: func(ctx context.Context) {
-			defer once.Do(group.Done)
-			work(ctx)
-		},
-		OnStoppedLeading: func() {},
-	})
-	if err != nil {
-		return err
-	}
-	elector.Run(ctx)
-	if !elector.IsLeader() {
-		once.Do(group.Done) // it never led
-	}
-	group.Wait()
-	if ctx.Err() == nil {
-		return errors.New("the Lease is lost")
-	}
-	return nil
-}
-
 // ReleasesWhatAnotherHolds asks who holds the Lease when ctx has ended, but not when it has lost the Lease.
 func ReleasesWhatAnotherHolds(ctx context.Context, lock resourcelock.Interface, work func(ctx context.Context)) error {
 	err := Lead(ctx, lock, work)

@@ -2,7 +2,6 @@ package exercise
 
 import (
 	"context"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -43,22 +42,6 @@ func SetsTheNumberAgain(
 	scale.ResourceVersion, scale.Spec.Replicas = "", *existing.Spec.Replicas
 	_, err = deployments.UpdateScale(ctx, name, scale, metav1.UpdateOptions{})
 	return err
-}
-
-// UpdatesTheScale writes the number that is there. An update makes those fields its manager's that it changes: none.
-func UpdatesTheScale(
-	ctx context.Context, deployments typedappsv1.DeploymentInterface, name, image string, replicas *int32,
-) error {
-	if replicas == nil {
-		scale, err := deployments.GetScale(ctx, name, metav1.GetOptions{})
-		if err == nil {
-			_, err = deployments.UpdateScale(ctx, name, scale, metav1.UpdateOptions{FieldManager: "handover"})
-		}
-		if err != nil && !apierrors.IsNotFound(err) {
-			return err
-		}
-	}
-	return apply(ctx, deployments, name, image, replicas)
 }
 
 // HandsOverWithForce undoes what others have set since its read.
@@ -132,16 +115,6 @@ func CreatesItAnew(
 	return apply(ctx, deployments, name, image, replicas)
 }
 
-// IgnoresTheErrorOfTheHandover leaves out the number nevertheless.
-func IgnoresTheErrorOfTheHandover(
-	ctx context.Context, deployments typedappsv1.DeploymentInterface, name, image string, replicas *int32,
-) error {
-	if replicas == nil {
-		_ = handOver(ctx, deployments, name)
-	}
-	return apply(ctx, deployments, name, image, replicas)
-}
-
 // HandsOverEachTime owns the number for ever, as "handover". An autoscaler that applies it has a conflict each time.
 func HandsOverEachTime(
 	ctx context.Context, deployments typedappsv1.DeploymentInterface, name, image string, replicas *int32,
@@ -177,22 +150,6 @@ func ReplacesTheDeployment(
 	existing.Spec.Template.Spec.Containers[0].Image = image
 	_, err = deployments.Update(ctx, existing, metav1.UpdateOptions{})
 	return err
-}
-
-// SearchesTheText takes any field with this name for the number, such as one of the status, or an annotation.
-func SearchesTheText(
-	ctx context.Context, deployments typedappsv1.DeploymentInterface, name, image string, replicas *int32,
-) error {
-	existing, err := deployments.Get(ctx, name, metav1.GetOptions{})
-	if err != nil && !apierrors.IsNotFound(err) {
-		return err
-	}
-	for _, fields := range existing.GetManagedFields() {
-		if fields.Manager != manager && strings.Contains(fields.FieldsV1.String(), `"f:replicas"`) {
-			return apply(ctx, deployments, name, image, replicas)
-		}
-	}
-	return ApplyDeployment(ctx, deployments, name, image, replicas)
 }
 
 // handedOver are the names whose number this process has handed over.

@@ -4,7 +4,6 @@ import (
 	"maps"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
@@ -128,17 +127,6 @@ func KnowsTheFirstName(configMaps configMapInformer, secrets secretInformer, add
 	}
 	return watch(configMaps, secrets, add, func(object any) {
 		addUsers(configMaps, keyOf(object).String(), add)
-	})
-}
-
-// LooksForAnOwner follows the owner references of Secrets.
-func LooksForAnOwner(configMaps configMapInformer, secrets secretInformer, add func(cache.ObjectName)) error {
-	return watch(configMaps, secrets, add, func(object any) {
-		if secret, ok := object.(*corev1.Secret); ok {
-			if owner := metav1.GetControllerOf(secret); owner != nil {
-				add(cache.NewObjectName(secret.Namespace, owner.Name))
-			}
-		}
 	})
 }
 

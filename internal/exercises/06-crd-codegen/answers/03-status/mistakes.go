@@ -19,12 +19,6 @@ type (
 	database  = dbv1alpha1.DatabaseManager
 )
 
-// CallsUpdateInsteadOfUpdateStatus writes the status with Update.
-func CallsUpdateInsteadOfUpdateStatus(ctx context.Context, databases databases, d *database, available int32) error {
-	_, err := databases.Update(ctx, changed(d, available), metav1.UpdateOptions{})
-	return err
-}
-
 // SaysThatASpecItHasNotReadIsProcessed reads the object again, so that there is no conflict.
 func SaysThatASpecItHasNotReadIsProcessed(ctx context.Context, databases databases, d *database, available int32) error {
 	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
@@ -85,19 +79,7 @@ func ReturnsConflictsOnly(ctx context.Context, databases databases, d *database,
 	return nil
 }
 
-// HasAContextOfItsOwn sends a request that the end of ctx does not end.
-func HasAContextOfItsOwn(_ context.Context, databases databases, d *database, available int32) error {
-	return WriteStatus(context.Background(), databases, d, available)
-}
-
 // same says that there is nothing to write.
 func same(d *database, available int32) bool {
 	return d.Status.ObservedGeneration == d.Generation && d.Status.AvailableReplicas == available
-}
-
-// changed returns a copy of d with the new status.
-func changed(d *database, available int32) *database {
-	d = d.DeepCopy()
-	d.Status.ObservedGeneration, d.Status.AvailableReplicas = d.Generation, available
-	return d
 }

@@ -8,17 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TakesTheTimeOfEachSync sets lastTransitionTime at each sync.
-func TakesTheTimeOfEachSync(conditions []metav1.Condition, generation int64, available, desired int32) []metav1.Condition {
-	result := []metav1.Condition{newReady(generation, available, desired)}
-	for _, condition := range conditions {
-		if condition.Type != "Ready" {
-			result = append(result, condition)
-		}
-	}
-	return result
-}
-
 // TakesANewReasonForATransition sets lastTransitionTime for a new reason, too.
 func TakesANewReasonForATransition(conditions []metav1.Condition, generation int64, available, desired int32) []metav1.Condition {
 	ready := newReady(generation, available, desired)
@@ -33,17 +22,6 @@ func TakesANewReasonForATransition(conditions []metav1.Condition, generation int
 		}
 	}
 	return append(changed, ready)
-}
-
-// AddsOneMoreCondition adds a condition each time.
-func AddsOneMoreCondition(conditions []metav1.Condition, generation int64, available, desired int32) []metav1.Condition {
-	return append(slices.Clip(conditions), newReady(generation, available, desired))
-}
-
-// ChangesTheStoresList sets the condition in the list that it was given.
-func ChangesTheStoresList(conditions []metav1.Condition, generation int64, available, desired int32) []metav1.Condition {
-	apimeta.SetStatusCondition(&conditions, newReady(generation, available, desired))
-	return conditions
 }
 
 // AppendsToTheStoresList adds the first Ready to the list that it was given. If that list's array has room, append writes into it.
@@ -62,18 +40,6 @@ func KeepsAnOldGeneration(conditions []metav1.Condition, generation int64, avail
 		return conditions
 	}
 	return WithReady(conditions, generation, available, desired)
-}
-
-// AsksFirstWhetherNoneIsAvailable takes 0 of 0 replicas for a failure.
-func AsksFirstWhetherNoneIsAvailable(conditions []metav1.Condition, generation int64, available, desired int32) []metav1.Condition {
-	ready := WithReady(nil, generation, available, desired)[0]
-	if available == 0 {
-		ready.Status, ready.Reason = metav1.ConditionFalse, "NoPods"
-	}
-	ready.LastTransitionTime = metav1.Time{} // SetStatusCondition sets it
-	changed := slices.Clone(conditions)
-	apimeta.SetStatusCondition(&changed, ready)
-	return changed
 }
 
 // HasTheTimeInTheMessage says when it has looked: each sync is a change.

@@ -24,11 +24,6 @@ var HasPathsWithoutADot = graders.ScaleAnswer{
 	Selector: Selector,
 }
 
-// HasNoPathToTheSelector has a selector that is never read.
-var HasNoPathToTheSelector = graders.ScaleAnswer{
-	SpecReplicasPath: SpecReplicasPath, StatusReplicasPath: StatusReplicasPath, Selector: Selector,
-}
-
 // TakesOneLabelOnly takes one label: any.
 var TakesOneLabelOnly = withSelector(func(labels map[string]string) string {
 	for name, value := range labels {

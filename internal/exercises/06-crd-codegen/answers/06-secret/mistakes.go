@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -12,11 +11,6 @@ import (
 
 	"example.com/client-go-workbook/internal/program"
 )
-
-// CleansItsOwnLineOnly logs the name only. The client logs the body.
-func CleansItsOwnLineOnly(ctx context.Context, secrets typedcorev1.SecretInterface, name, password string) error {
-	return create(ctx, ctx, secrets, newSecret(name, password))
-}
 
 // LogsTheObjectForDebugging silences the client, and logs the object itself at a high verbosity.
 func LogsTheObjectForDebugging(ctx context.Context, secrets typedcorev1.SecretInterface, name, password string) error {
@@ -36,12 +30,6 @@ func ReturnsTheObjectInTheError(ctx context.Context, secrets typedcorev1.SecretI
 	return nil
 }
 
-// LogsNothingAtAll has a logger that drops each line, also its own.
-func LogsNothingAtAll(ctx context.Context, secrets typedcorev1.SecretInterface, name, password string) error {
-	ctx = klog.NewContext(ctx, logr.Discard())
-	return create(ctx, ctx, secrets, newSecret(name, password))
-}
-
 // DoesNotLogThatItHasFailed leaves that to its caller.
 func DoesNotLogThatItHasFailed(ctx context.Context, secrets typedcorev1.SecretInterface, name, password string) error {
 	klog.FromContext(ctx).Info("Creating a Secret", "secret", name)
@@ -49,11 +37,6 @@ func DoesNotLogThatItHasFailed(ctx context.Context, secrets typedcorev1.SecretIn
 		return fmt.Errorf("creating Secret %s: %w", name, err)
 	}
 	return nil
-}
-
-// DoesNotEndWithCtx gives the client a context that has nothing but a silent logger.
-func DoesNotEndWithCtx(ctx context.Context, secrets typedcorev1.SecretInterface, name, password string) error {
-	return create(ctx, klog.NewContext(context.Background(), logr.Discard()), secrets, newSecret(name, password))
 }
 
 func newSecret(name, password string) *corev1.Secret {

@@ -2,7 +2,6 @@ package exercise
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -29,20 +28,6 @@ func RemovesTheFinalizerFirst(ctx context.Context, databases databases, secrets 
 	return removeOwners(ctx, secrets, d, isOwner(d))
 }
 
-// IgnoresThatAChildHasFailed removes the finalizer, whatever became of the children.
-func IgnoresThatAChildHasFailed(ctx context.Context, databases databases, secrets secrets, d *database) error {
-	err := removeOwners(ctx, secrets, d, isOwner(d))
-	return errors.Join(err, removeFinalizers(ctx, databases, d, isRetain))
-}
-
-// RemovesAllOwners removes the other owners, too.
-func RemovesAllOwners(ctx context.Context, databases databases, secrets secrets, d *database) error {
-	if err := removeOwners(ctx, secrets, d, func(metav1.OwnerReference) bool { return true }); err != nil {
-		return err
-	}
-	return removeFinalizers(ctx, databases, d, isRetain)
-}
-
 // ComparesTheKindAndTheName takes a reference to a new DatabaseManager of the same name for its own.
 func ComparesTheKindAndTheName(ctx context.Context, databases databases, secrets secrets, d *database) error {
 	isOwner := func(owner metav1.OwnerReference) bool { return owner.Kind == "DatabaseManager" && owner.Name == d.Name }
@@ -50,14 +35,6 @@ func ComparesTheKindAndTheName(ctx context.Context, databases databases, secrets
 		return err
 	}
 	return removeFinalizers(ctx, databases, d, isRetain)
-}
-
-// RemovesAllFinalizers removes the finalizers of others, too.
-func RemovesAllFinalizers(ctx context.Context, databases databases, secrets secrets, d *database) error {
-	if err := removeOwners(ctx, secrets, d, isOwner(d)); err != nil {
-		return err
-	}
-	return removeFinalizers(ctx, databases, d, func(string) bool { return true })
 }
 
 // ReleasesAllSecrets removes the controller, if it is a DatabaseManager, from each Secret of the namespace.
@@ -73,26 +50,6 @@ func ReleasesAllSecrets(ctx context.Context, databases databases, secrets secret
 		if _, err := secrets.Update(ctx, &secret, metav1.UpdateOptions{}); err != nil {
 			return err
 		}
-	}
-	return removeFinalizers(ctx, databases, d, isRetain)
-}
-
-// HidesThatTheFinalizerStays returns nil after an error of the update of d.
-func HidesThatTheFinalizerStays(ctx context.Context, databases databases, secrets secrets, d *database) error {
-	if err := removeOwners(ctx, secrets, d, isOwner(d)); err != nil {
-		return err
-	}
-	_ = removeFinalizers(ctx, databases, d, isRetain)
-	return nil
-}
-
-// ReleasesWhatItControlsOnly leaves a reference to d that does not say controller: true.
-func ReleasesWhatItControlsOnly(ctx context.Context, databases databases, secrets secrets, d *database) error {
-	isController := func(owner metav1.OwnerReference) bool {
-		return owner.UID == d.UID && owner.Controller != nil && *owner.Controller
-	}
-	if err := removeOwners(ctx, secrets, d, isController); err != nil {
-		return err
 	}
 	return removeFinalizers(ctx, databases, d, isRetain)
 }
@@ -154,35 +111,6 @@ func TakesTheFirstPageOnly(ctx context.Context, databases databases, secrets sec
 		}
 	}
 	return removeFinalizers(ctx, databases, d, isRetain)
-}
-
-// WritesByNameOnly patches whatever has the name of d now.
-func WritesByNameOnly(ctx context.Context, databases databases, secrets secrets, d *database) error {
-	if err := removeOwners(ctx, secrets, d, isOwner(d)); err != nil {
-		return err
-	}
-	others := slices.DeleteFunc(slices.Clone(d.Finalizers), isRetain)
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"finalizers": others}})
-	if err != nil {
-		return err
-	}
-	_, err = databases.Patch(ctx, d.Name, types.MergePatchType, patch, metav1.PatchOptions{})
-	return err
-}
-
-// ChangesD removes the finalizer in the object that it was given.
-func ChangesD(ctx context.Context, databases databases, secrets secrets, d *database) error {
-	if err := removeOwners(ctx, secrets, d, isOwner(d)); err != nil {
-		return err
-	}
-	d.Finalizers = slices.DeleteFunc(d.Finalizers, isRetain)
-	_, err := databases.Update(ctx, d, metav1.UpdateOptions{})
-	return err
-}
-
-// HasAContextOfItsOwn does not end with the caller's context.
-func HasAContextOfItsOwn(_ context.Context, databases databases, secrets secrets, d *database) error {
-	return Release(context.Background(), databases, secrets, d)
 }
 
 func isOwner(d *database) func(metav1.OwnerReference) bool {

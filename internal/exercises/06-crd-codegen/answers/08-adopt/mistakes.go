@@ -23,13 +23,6 @@ type (
 	database  = dbv1alpha1.DatabaseManager
 )
 
-// AdoptsWhateverHasTheName does not ask for the annotation.
-func AdoptsWhateverHasTheName(ctx context.Context, databases databases, secrets secrets, d *database, name string) error {
-	return adopt(ctx, secrets, d, name, func(secret *corev1.Secret) error {
-		return errors.Join(checkOwner(secret), checkServer(ctx, databases, d))
-	})
-}
-
 // TakesItFromAnotherOwner replaces the controller that the Secret has.
 func TakesItFromAnotherOwner(ctx context.Context, databases databases, secrets secrets, d *database, name string) error {
 	return adopt(ctx, secrets, d, name, func(secret *corev1.Secret) error {

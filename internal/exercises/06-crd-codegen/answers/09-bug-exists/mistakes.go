@@ -11,20 +11,6 @@ import (
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 )
 
-// IgnoresThatItExists takes AlreadyExists for success.
-func IgnoresThatItExists(ctx context.Context, deployments typedappsv1.DeploymentInterface, d *dbv1alpha1.DatabaseManager) error {
-	err := sync(ctx, deployments, d, d.Spec.DeploymentName, metav1.ObjectMeta{Name: d.Name})
-	if apierrors.IsAlreadyExists(err) {
-		return nil // it is there
-	}
-	return err
-}
-
-// UsesTheObjectsNameForBoth names the Deployment as the DatabaseManager.
-func UsesTheObjectsNameForBoth(ctx context.Context, deployments typedappsv1.DeploymentInterface, d *dbv1alpha1.DatabaseManager) error {
-	return sync(ctx, deployments, d, d.Name, metav1.ObjectMeta{Name: d.Name})
-}
-
 // TakesAConflictForSuccess believes that another sync follows: nobody says so.
 func TakesAConflictForSuccess(ctx context.Context, deployments typedappsv1.DeploymentInterface, d *dbv1alpha1.DatabaseManager) error {
 	if err := Sync(ctx, deployments, d); !apierrors.IsConflict(err) {
@@ -84,19 +70,6 @@ func AddsAPort(ctx context.Context, deployments typedappsv1.DeploymentInterface,
 	desired.Spec.Template.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 3306}}
 	_, err = deployments.Create(ctx, desired, metav1.CreateOptions{})
 	return err
-}
-
-// DeletesWhatHasTheWrongReplicas deletes the Deployment, with its pods, and creates another one.
-func DeletesWhatHasTheWrongReplicas(ctx context.Context, deployments typedappsv1.DeploymentInterface, d *dbv1alpha1.DatabaseManager) error {
-	deployment, err := deployments.Get(ctx, d.Spec.DeploymentName, metav1.GetOptions{})
-	if err == nil && *deployment.Spec.Replicas != *d.Spec.Replicas {
-		if err := deployments.Delete(ctx, d.Spec.DeploymentName, metav1.DeleteOptions{}); err != nil {
-			return err
-		}
-		_, err := deployments.Create(ctx, newDeployment(d), metav1.CreateOptions{})
-		return err
-	}
-	return sync(ctx, deployments, d, d.Spec.DeploymentName, metav1.ObjectMeta{Name: d.Spec.DeploymentName})
 }
 
 // sync is Sync: it looks for the Deployment under this name, and creates it with this metadata.

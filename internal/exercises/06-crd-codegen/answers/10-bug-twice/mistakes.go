@@ -38,33 +38,6 @@ func DropsTheKeysThatComeTooEarly(
 	return run(ctx, databases, deployments, create, syncLater, func() {})
 }
 
-// PollsWithoutCtx waits for the list, and not for the end of ctx.
-func PollsWithoutCtx(
-	ctx context.Context,
-	databases, deployments cache.SharedIndexInformer,
-	create func(d *dbv1alpha1.DatabaseManager) error,
-) error {
-	return run(ctx, databases, deployments, create, sync, func() {
-		for !deployments.HasSynced() {
-			time.Sleep(time.Second)
-		}
-	})
-}
-
-// TriesAgainAtOnce calls create until it succeeds.
-func TriesAgainAtOnce(
-	ctx context.Context,
-	databases, deployments cache.SharedIndexInformer,
-	create func(d *dbv1alpha1.DatabaseManager) error,
-) error {
-	createAtLast := func(d *dbv1alpha1.DatabaseManager) error {
-		for ctx.Err() == nil && create(d) != nil {
-		}
-		return nil
-	}
-	return Run(ctx, databases, deployments, createAtLast)
-}
-
 // AsksForTheNameOnly asks for a Deployment with the DatabaseManager's own name.
 func AsksForTheNameOnly(
 	ctx context.Context,

@@ -45,24 +45,6 @@ func CountsTheRequestsToTheFake(ctx context.Context, databases databases, sync s
 	return errors.New("no request writes the status")
 }
 
-// ChecksOneSyncOnly does not change the spec, and does not sync again.
-func ChecksOneSyncOnly(ctx context.Context, databases databases, sync syncFunc) error {
-	d, err := databases.Create(ctx, newDatabase(), metav1.CreateOptions{})
-	if err != nil {
-		return err
-	}
-	return checkSync(ctx, databases, sync, d.Name)
-}
-
-// ChecksOnlyTheErrorOfSync believes sync, which returns nil.
-func ChecksOnlyTheErrorOfSync(ctx context.Context, databases databases, sync syncFunc) error {
-	d, err := databases.Create(ctx, newDatabase(), metav1.CreateOptions{})
-	if err != nil {
-		return err
-	}
-	return sync(ctx, databases, d.Name)
-}
-
 // IgnoresTheErrorOfTheSecondSync believes that the status says enough.
 func IgnoresTheErrorOfTheSecondSync(ctx context.Context, databases databases, sync syncFunc) error {
 	synced := map[string]bool{}
@@ -90,23 +72,6 @@ func TakesAHigherGenerationForRight(ctx context.Context, databases databases, sy
 		})
 		if err != nil {
 			return fmt.Errorf("the status is %+v: %w", now.Status, err)
-		}
-		return nil
-	})
-}
-
-// LooksAtTheGenerationOnly believes that a status with the right generation is right.
-func LooksAtTheGenerationOnly(ctx context.Context, databases databases, sync syncFunc) error {
-	return checkTwice(ctx, databases, func(d *dbv1alpha1.DatabaseManager) error {
-		if err := sync(ctx, databases, d.Name); err != nil {
-			return err
-		}
-		d, err := databases.Get(ctx, d.Name, metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
-		if d.Status.ObservedGeneration != d.Generation || !apimeta.IsStatusConditionTrue(d.Status.Conditions, "Ready") {
-			return fmt.Errorf("the status is %+v", d.Status)
 		}
 		return nil
 	})
@@ -152,11 +117,6 @@ func GivesSyncAFifthOfASecond(ctx context.Context, databases databases, sync syn
 		defer cancel()
 		return sync(ctx, databases, name)
 	})
-}
-
-// HasAContextOfItsOwn has no limit of time.
-func HasAContextOfItsOwn(_ context.Context, databases databases, sync syncFunc) error {
-	return Check(context.Background(), databases, sync)
 }
 
 // checkTwice checks a new object, and checks it again when its spec has changed.
