@@ -17,12 +17,13 @@ import (
 type event struct {
 	did     string
 	do      happening
-	holds   bool                       // it, when it is deleted
-	blocks  bool                       // as long as it lasts, the controller need not come to an end
+	holds   bool                       // it holds an object that is deleted
+	blocks  bool                       // as long as it lasts, the controller cannot do all that is asked for
 	seed    uint64                     // of its own chance, so that it can be repeated
 	kind    int                        // the number of a child's resource, if it is about a child
 	cascade metav1.DeletionPropagation // of a deletion
-	waits   bool                       // before it, the suite waits until the status is about the current spec, but not for long
+	waits   bool                       // before it, the suite waits for the status, for 2 s at most
+	isDone  bool
 }
 
 // happening lets an event happen. What it returns undoes that; nil: nothing lasts.
@@ -35,41 +36,45 @@ func (e *event) random() *rand.Rand { return rand.New(rand.NewPCG(e.seed, 0)) }
 // events returns what can happen to an object. What is there twice happens more often.
 func (w *World) events() []event {
 	events := []event{
-		{did: "changed it", do: change},
+		{did: "changed it: " + w.resource.Change.String(), do: change},
+		{did: "another user added a finalizer", do: hold, holds: true},
 		{did: "another user added a finalizer", do: hold, holds: true},
 		{did: "another user changed a field of a child", do: editChild},
-		{did: "another user deleted the child of kind {kind}", do: deleteOne},
-		{did: "another user deleted the child of kind {kind}, and a finalizer holds it", do: holdChild, blocks: true},
-		{did: "each write of the child of kind {kind} is answered 403", do: refuse, blocks: true},
-		{did: "30 % of the writes are answered 500, and not done", do: lose, blocks: true},
-		{did: "30 % of the writes are answered 500, and done", do: loseAnswer, blocks: true},
+		{did: "another user deleted the {kind}", do: deleteOne},
+		{did: "another user deleted the {kind}, and a finalizer holds it", do: holdChild, blocks: true},
+		{did: "each write of the {kind} is answered 403", do: refuse, blocks: true},
+		{did: "30 % of the writes, 20 at most, are answered 500, and not done", do: lose, blocks: true},
+		{did: "30 % of the writes, 20 at most, are answered 500, and done", do: loseAnswer, blocks: true},
 	}
 	if w.keeps() {
 		turn := event{did: "changed whether its children stay", do: turn}
 		events = append(events, turn, turn, turn)
 	}
 	if len(w.resource.Impossible) > 0 {
-		tooMuch := event{did: "asked for what the server refuses", do: askTooMuch}
-		events = append(events, tooMuch, tooMuch)
+		did := "asked for what the server refuses for a child: " + w.resource.Impossible.String()
+		events = append(events, event{did: did, do: askTooMuch})
 	}
 	return events
 }
 
 func change(ctx context.Context, x *combination, s *subject, _ *event) (undoing, error) {
+	s.isChanged = true
 	return nil, x.changeIt(ctx, s.name)
 }
 
 func askTooMuch(ctx context.Context, x *combination, s *subject, _ *event) (undoing, error) {
+	s.asksTooMuch = true
 	return nil, x.patch(ctx, s.name, x.resource.Impossible.String())
 }
 
 // turn asks for the children to stay when their owner is deleted, or not to stay.
-func turn(ctx context.Context, x *combination, s *subject, _ *event) (undoing, error) {
-	change := x.keep
+func turn(ctx context.Context, x *combination, s *subject, e *event) (undoing, error) {
+	change := x.resource.Keep
 	if s.keepsNow {
-		change = x.keepNot
+		change = x.resource.undo(change)
 	}
-	if err := change(ctx, s.name); err != nil {
+	e.did = "changed it: " + change.String()
+	if err := x.patch(ctx, s.name, change.String()); err != nil {
 		return nil, err
 	}
 	s.keepsNow, s.hasTurned = !s.keepsNow, s.cascade != ""
@@ -98,10 +103,12 @@ func (x *combination) changeFinalizers(ctx context.Context, name string, add boo
 	}
 }
 
-// editChild changes no metadata: a child that has lost its owner when that is deleted is nobody's.
+// editChild changes no metadata: a child that has lost its owner when that is deleted is nobody's. Whether the content of a Secret comes
+// back is up to the controller.
 func editChild(ctx context.Context, x *combination, s *subject, e *event) (undoing, error) {
 	step, err := x.edit(ctx, s.name, e.random())
-	if err != nil || step.kind == "" || strings.Contains(step.patch, "/metadata/") {
+	if err != nil || step.kind == "" || step.kind == "Secret" || strings.Contains(step.patch, "/metadata/") {
+		e.did = ""
 		return nil, err
 	}
 	e.did = "another user changed a child: " + step.String()

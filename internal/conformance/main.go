@@ -2,11 +2,13 @@
 // controller, any program that takes --kubeconfig, as a process behind a proxy (proxy.go), and looks at the cluster and the requests only.
 //
 // Read in this order: promises.go (the list), resource.go (what is known of the resource), state.go (what is compared), promises_*.go (how
-// each is tried), tap.go (which requests are broken), schema.go (values for a walk), process.go, world.go, report.go.
+// each is tried; combined_events.go and policies.go help two of them), tap.go (which requests are broken), schema.go (values for a walk),
+// process.go, world.go, report.go.
 // `make conformance` runs it.
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -143,7 +145,7 @@ func parse(args []string) (o options, err error) {
 	flags.IntVar(&o.sample, "sample", 0, "try so many cases of a promise at most, by chance (0: all)")
 	flags.IntVar(&o.parallel, "parallel", 2, "how many promises to try at once")
 	flags.IntVar(&o.objects, "objects", 300, "how many objects the promise load has")
-	flags.IntVar(&o.steps, "steps", 100, "how many steps the promise transitions takes")
+	flags.IntVar(&o.steps, "steps", 100, "how many steps the promise transitions takes; combined has a round for each 25")
 	flags.DurationVar(&o.rest, "rest", 20*time.Second, "for how long a controller at rest is watched")
 	flags.DurationVar(&o.timeout, "timeout", 30*time.Second, "how long to wait for each state")
 	flags.StringVar(&o.report, "report", "", "write the results to NAME.xml, as JUnit, and to NAME.json")
@@ -276,7 +278,7 @@ func (r *Result) try1(ctx context.Context, o options, config *rest.Config, say f
 	r.figures = w.figures
 	r.alone = fmt.Sprintf("%s ONLY=%s SEED=%d", o.again, r.name, o.seed)
 	if len(w.processes) > 0 {
-		r.log = w.processes[len(w.processes)-1].lastLines(15)
+		r.log = cmp.Or(w.blamed, w.processes[len(w.processes)-1]).lastLines(15)
 	}
 	if err := w.close(); r.err == nil {
 		r.err = err

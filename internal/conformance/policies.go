@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -79,7 +81,7 @@ func (w *World) createMutation(ctx context.Context, name, patches string) error 
 		},
 	}, metav1.CreateOptions{})
 	if err != nil {
-		return err
+		return cmp.Or(err, w.deleteMutation(ctx, name)) // it may be there nevertheless
 	}
 	_, err = admission.MutatingAdmissionPolicyBindings().Create(ctx, &admissionregistrationv1.MutatingAdmissionPolicyBinding{
 		ObjectMeta: meta,
@@ -91,7 +93,7 @@ func (w *World) createMutation(ctx context.Context, name, patches string) error 
 		})
 	}
 	if err != nil {
-		return errors.Join(err, w.deleteMutation(ctx, name))
+		return cmp.Or(err, w.deleteMutation(ctx, name))
 	}
 	return nil
 }
@@ -120,6 +122,7 @@ func (w *World) changeBesideAdded(ctx context.Context, name string) error {
 	for _, container := range deployment.Spec.Template.Spec.Containers {
 		images = append(images, container.Image)
 	}
+	slices.Sort(images)
 	return failed("changed the version; read the images of the Deployment", []string{"added", "mysql:8.4.5"}, images)
 }
 
@@ -146,13 +149,13 @@ func (w *World) createPolicy(ctx context.Context, name string) error {
 		},
 	}, metav1.CreateOptions{})
 	if err != nil {
-		return errors.Join(err, w.deletePolicy(ctx, name))
+		return cmp.Or(err, w.deletePolicy(ctx, name))
 	}
 	err = w.untilInForce(ctx, name, func(_ *appsv1.Deployment, err error) bool {
 		return err != nil && strings.Contains(err.Error(), policyMessage)
 	})
 	if err != nil {
-		return errors.Join(err, w.deletePolicy(ctx, name))
+		return cmp.Or(err, w.deletePolicy(ctx, name))
 	}
 	return nil
 }

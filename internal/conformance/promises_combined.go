@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,7 +21,7 @@ import (
 type circumstance struct {
 	did      string
 	isDown   bool   // no controller runs
-	isKilled bool   // after the events, and started again
+	isKilled bool   // in the middle, and started again after the events
 	late     string // the resource whose watch shows nothing
 }
 
@@ -32,31 +33,33 @@ type subject struct {
 	keeps  bool // what was asked for at first: its children stay when it is deleted
 	events []event
 
-	d         *unstructured.Unstructured // as it was when it was Ready for the first time
-	children  sets.Set[string]           // that it had then, but for those that somebody has deleted
-	keepsNow  bool
-	isBlocked bool
-	cascade   metav1.DeletionPropagation // empty: it is not deleted
-	hasTurned bool                       // after the deletion, something else was asked for
-	hasToGo   bool                       // its children have to go with it
-	toStay    sets.Set[string]           // children that have to outlive it; nil: none has to
-	undo      []undoing
+	d                      *unstructured.Unstructured // as it was when it was Ready for the first time
+	children               sets.Set[string]           // that it had then, without those that somebody has deleted
+	keepsNow               bool
+	isBlocked              bool
+	isChanged, asksTooMuch bool
+	cascade                metav1.DeletionPropagation // empty: it is not deleted
+	hasTurned              bool                       // whether its children stay was changed after the deletion
+	hasToGo                bool                       // its children have to go with it
+	toStay                 sets.Set[string]           // children that have to outlive it; nil: none has to
+	undo                   []undoing
+	isUndone               bool
 }
 
 // combination is the promise while it is tried.
 type combination struct{ *walk }
 
 // combined lets two or three things happen to each object, often with its deletion, while something happens to the controller. Then
-// what lasts is undone. What was promised has to be true: no case says more than the promises that are tried one by one.
+// what lasts is undone. What was promised has to be true: no case asks for more than the other promises do.
 func combined(ctx context.Context, w *World) error {
 	x := combination{&walk{World: w, fresh: map[string]string{}}}
-	rounds, size := w.steps/25, 16
+	rounds, size := max(1, w.steps/25), 16
 	if w.sample > 0 {
 		rounds, size = 1, 2*w.sample
 	}
 	circumstances := []circumstance{
 		{did: "no controller ran", isDown: true},
-		{did: "the controller was killed after that, and started again", isKilled: true},
+		{did: "the controller was killed, and then started again", isKilled: true},
 	}
 	for _, resource := range w.resource.watched() {
 		if resource != "pods" {
@@ -65,12 +68,12 @@ func combined(ctx context.Context, w *World) error {
 	}
 	for round := range rounds {
 		c := nothing
-		if round%2 == 1 {
+		if round%2 == 1 || w.sample > 0 && w.random.IntN(2) == 0 {
 			c = circumstances[w.random.IntN(len(circumstances))]
 		}
 		subjects := []*subject{}
 		for i := range size {
-			subjects = append(subjects, w.newSubject(fmt.Sprintf("both%d%02d", round, i)))
+			subjects = append(subjects, w.newSubject(fmt.Sprintf("combined%d%02d", round, i)))
 		}
 		w.say("%d objects, two or three events for each; meanwhile, %s", size, c.did)
 		err := x.play(ctx, c, subjects)
@@ -111,7 +114,11 @@ func (w *World) newSubject(name string) *subject {
 		}
 		cascade := cascades[chance.IntN(len(cascades))]
 		deletion := event{did: "deleted it with --cascade=" + strings.ToLower(string(cascade)), do: deleteIt, cascade: cascade}
-		events = slices.Insert(events, first+chance.IntN(len(events)-first+1), deletion)
+		at := first // so that, in most cases, something happens to an object that is held
+		if chance.IntN(3) == 0 {
+			at += chance.IntN(len(events) - first + 1)
+		}
+		events = slices.Insert(events, at, deletion)
 	}
 	for i := range events {
 		e := &events[i]
@@ -125,7 +132,8 @@ func (w *World) newSubject(name string) *subject {
 func (x *combination) play(ctx context.Context, c circumstance, subjects []*subject) (err error) {
 	all := func(do func(context.Context, *subject) error) error {
 		return each(ctx, subjects, func(ctx context.Context, _ int, s *subject) error {
-			return about(s.name, during(s.told(c), do(ctx, s)))
+			err := do(ctx, s)
+			return about(s.name, during(s.told(c), err)) // with what has happened by now
 		})
 	}
 	p, err := x.restart() // who has had errors waits longer before the next try
@@ -146,9 +154,14 @@ func (x *combination) play(ctx context.Context, c circumstance, subjects []*subj
 	case c.late != "":
 		x.gates[c.late].Close()
 	}
+	begin, events := time.Now(), atomic.Int32{}
 	err = all(func(ctx context.Context, s *subject) error {
 		s.isBlocked = c.isDown || c.late != ""
-		return x.happen(ctx, s)
+		return x.happen(ctx, s, func() {
+			if int(events.Add(1)) == len(subjects) && c.isKilled {
+				p.kill()
+			}
+		})
 	})
 	if err != nil {
 		return err
@@ -158,20 +171,21 @@ func (x *combination) play(ctx context.Context, c circumstance, subjects []*subj
 			return err
 		}
 	}
-	if err := pause(ctx, time.Second); err != nil { // its time to do harm
+	if err := pause(ctx, time.Second); err != nil { // so that it can do harm
 		return err
 	}
-	if err := all(x.turned); err != nil {
+	if err := all(x.decideAgain); err != nil {
 		return err
 	}
 	if err := x.undoAll(ctx, subjects); err != nil {
 		return err
 	}
+	timeout := x.timeout + time.Since(begin) // who has failed for so long may wait for as long until the next try
 	err = all(func(ctx context.Context, s *subject) error {
 		if s.cascade != "" {
-			return x.untilGone(ctx, s.name)
+			return x.untilGoneIn(ctx, timeout, s.name)
 		}
-		return x.untilAsNew(ctx, s)
+		return x.untilAsNew(ctx, timeout, s)
 	})
 	if err != nil {
 		return err
@@ -191,7 +205,7 @@ func (x *combination) undoAll(ctx context.Context, subjects []*subject) (err err
 		for _, undo := range s.undo {
 			err = cmp.Or(err, unlessGone(undo(ctx)))
 		}
-		s.undo = nil
+		s.undo, s.isUndone = nil, true
 	}
 	return err
 }
@@ -213,12 +227,18 @@ func (s *subject) told(c circumstance) string {
 		text += ", so that its children stay when it is deleted"
 	}
 	for _, e := range s.events {
+		if !e.isDone || e.did == "" {
+			continue
+		}
 		if e.waits {
-			text += "; waited for the status"
+			text += "; waited 2 s at most for the status"
 		}
 		text += "; " + e.did
 	}
-	return text + ". Meanwhile, " + c.did + ". Then undid what lasts"
+	if text += ". Meanwhile, " + c.did; s.isUndone {
+		text += ". Then undid what lasts"
+	}
+	return text
 }
 
 // beginning creates the object.
@@ -250,8 +270,8 @@ func (x *combination) here(ctx context.Context, s *subject) (sets.Set[string], e
 	return here, err
 }
 
-// happen lets the events happen.
-func (x *combination) happen(ctx context.Context, s *subject) error {
+// happen lets the events happen, and calls a function after each.
+func (x *combination) happen(ctx context.Context, s *subject, after func()) error {
 	for i := range s.events {
 		e := &s.events[i]
 		if e.waits {
@@ -268,6 +288,8 @@ func (x *combination) happen(ctx context.Context, s *subject) error {
 		if unlessGone(err) != nil && !refused {
 			return fmt.Errorf("%s: %w", e.did, err)
 		}
+		e.isDone = err == nil
+		after()
 	}
 	return nil
 }
@@ -296,35 +318,42 @@ func (x *combination) decide(ctx context.Context, s *subject, isTold bool) (err 
 	case !s.keepsNow && s.cascade != metav1.DeletePropagationOrphan:
 		s.hasToGo = !s.hasTurned // what was released after the deletion may stay
 	case !s.keepsNow && s.hasTurned:
+	case isTold && s.isBlocked && len(x.resource.Ready.ObservedGeneration) == 0: // that nobody writes says nothing then
 	case isTold:
 		s.toStay, err = x.here(ctx, s)
 	}
 	return err
 }
 
-// turned decides again about an object that was deleted, is held, and then was to keep its children, or not to. Where they are to stay, its
-// status must be about that, unless something else keeps the controller from it. What was released once may stay.
-func (x *combination) turned(ctx context.Context, s *subject) error {
+// decideAgain decides about an object that was deleted, is held, and then was to keep its children, or not to. The status of a
+// DatabaseManager that is to keep them must be about that, unless something else prevents it. What was released once may stay.
+func (x *combination) decideAgain(ctx context.Context, s *subject) error {
 	if !s.hasTurned {
 		return nil
 	}
-	mustTell, limit := s.keepsNow && !s.isBlocked, time.Duration(0)
-	if mustTell {
-		limit = x.timeout
+	d, err := x.owners.Get(ctx, s.name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) { // before or after the change
+		s.hasToGo, s.toStay = false, nil
+		return nil
 	}
-	isTold, err := x.settle(ctx, s, limit)
-	if err == nil && mustTell && !isTold {
-		const did = "waited for the status of an object that was deleted, is held, and then was to keep its children"
-		err = failed(did, "its observedGeneration is its generation", "it is behind")
+	if err == nil && s.keepsNow && !s.isBlocked && x.resource.isDatabaseManager() {
+		const what = "the status of an object that was deleted, and then was to keep its children"
+		err = x.await(ctx, what, func(ctx context.Context) (behind string, err error) {
+			if d, err = x.owners.Get(ctx, s.name, metav1.GetOptions{}); err == nil {
+				behind = diffOf("", x.behind(d))
+			}
+			return behind, err
+		})
 	}
 	if err != nil {
 		return err
 	}
-	return x.decide(ctx, s, isTold)
+	return x.decide(ctx, s, x.behind(d) == "")
 }
 
-// untilAsNew waits until an object that was not deleted has the children of a new one with its spec, and those that it had.
-func (x *combination) untilAsNew(ctx context.Context, s *subject) error {
+// untilAsNew waits until an object that was not deleted has the children of a new one with its spec, and those that it had. A change may
+// have added one, as a rollout does.
+func (x *combination) untilAsNew(ctx context.Context, timeout time.Duration, s *subject) error {
 	d, err := x.owners.Get(ctx, s.name, metav1.GetOptions{})
 	if err != nil {
 		return err
@@ -333,9 +362,23 @@ func (x *combination) untilAsNew(ctx context.Context, s *subject) error {
 	if err != nil {
 		return err
 	}
-	err = x.await(ctx, s.name+" to have the children of a new object with its spec", func(ctx context.Context) (string, error) {
+	const what = " to have the children of a new object with its spec, and to be Ready"
+	err = x.awaitFor(ctx, timeout, s.name+what, func(ctx context.Context) (string, error) {
 		now, err := x.stateOfChildren(ctx, s.name)
-		return diffOf(want, now), err
+		if err != nil {
+			return "", err
+		}
+		if s.isChanged && !x.resource.isDatabaseManager() {
+			now = only(want, now)
+		}
+		if diff := diffOf(want, now); diff != "" || s.asksTooMuch {
+			return diff, nil
+		}
+		d, err := x.owners.Get(ctx, s.name, metav1.GetOptions{})
+		if err != nil {
+			return "", err
+		}
+		return diffOf(isReady, x.resource.told(d)), nil
 	})
 	if err != nil {
 		return err
@@ -344,10 +387,17 @@ func (x *combination) untilAsNew(ctx context.Context, s *subject) error {
 	if err != nil {
 		return err
 	}
-	if err := failed("looked for its children of before", "", strings.Join(sets.List(s.children.Difference(now)), "\n")); err != nil {
+	if err := failed("looked for its children of before", strings.Join(sets.List(s.children.Difference(now)), "\n"), ""); err != nil {
 		return err
 	}
 	return x.delete(ctx, s.name)
+}
+
+// only returns those children of a state that another state has, too.
+func only(want, state string) string {
+	wanted := strings.Split(want, "---\n")
+	children := slices.DeleteFunc(strings.Split(state, "---\n"), func(child string) bool { return !slices.Contains(wanted, child) })
+	return strings.Join(children, "---\n")
 }
 
 // after looks at the children of an object that is gone, and deletes those that are left.
@@ -366,7 +416,7 @@ func (x *combination) after(ctx context.Context, s *subject) error {
 			if !s.toStay.Has(text) {
 				continue // it was created later
 			}
-			if slices.ContainsFunc(o.GetOwnerReferences(), func(owner metav1.OwnerReference) bool { return owner.UID == s.d.GetUID() }) {
+			if isOwnedBy(&o, s.d.GetUID()) {
 				text += owned
 			}
 			if o.GetDeletionTimestamp() != nil {
@@ -383,45 +433,48 @@ func (x *combination) after(ctx context.Context, s *subject) error {
 	return x.deleteChildren(ctx, s.name, "")
 }
 
-// identity is what must stay of a child, as one line.
-func identity(o *unstructured.Unstructured) string {
-	text := fmt.Sprintf("%s %s uid %s", o.GetKind(), o.GetName(), o.GetUID())
-	if o.GetKind() == "Secret" {
-		text += " data " + sum(o.Object["data"])
-	}
-	return text
-}
-
-// fewest looks for fewer events that fail, too.
+// fewest looks for fewer events that fail, too. First, the object is tried alone.
 func (x *combination) fewest(ctx context.Context, c circumstance, s *subject, failure *Failure) error {
+	x.blamed = x.processes[len(x.processes)-1]
 	end, tries := time.Now().Add(2*time.Minute), 0
 	fails := func(c circumstance, events []event) (bool, error) {
 		tries++
-		again := &subject{name: fmt.Sprintf("%sagain%d", s.name, tries), keeps: s.keeps, events: events}
+		again := &subject{name: fmt.Sprintf("%sagain%d", s.name, tries), keeps: s.keeps, events: slices.Clone(events)}
+		for i := range again.events {
+			again.events[i].isDone = false
+		}
 		err := x.play(ctx, c, []*subject{again})
 		var shorter *Failure
 		if errors.As(err, &shorter) {
-			failure = shorter
+			failure, x.blamed = shorter, x.processes[len(x.processes)-1]
 			return true, nil
 		}
-		return false, err
+		return false, ctx.Err() // a request of the suite that fails changes nothing of what was seen
+	}
+	isAgain, err := fails(c, s.events)
+	if err != nil {
+		return err
+	}
+	if !isAgain {
+		failure.Did += ". Alone, it did not fail again"
+		return failure
 	}
 	if c != nothing {
-		fail, err := fails(nothing, s.events)
+		isAgain, err := fails(nothing, s.events)
 		if err != nil {
 			return err
 		}
-		if fail {
+		if isAgain {
 			c = nothing
 		}
 	}
 	for i := 0; i < len(s.events) && time.Now().Before(end); {
 		fewer := slices.Delete(slices.Clone(s.events), i, i+1)
-		fail, err := fails(c, fewer)
+		isAgain, err := fails(c, fewer)
 		if err != nil {
 			return err
 		}
-		if fail {
+		if isAgain {
 			s.events, i = fewer, 0
 		} else {
 			i++

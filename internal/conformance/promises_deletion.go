@@ -128,7 +128,7 @@ func (w *World) left(ctx context.Context, d metav1.Object) (map[string]string, e
 		if o.GetDeletionTimestamp() != nil {
 			text += ", being deleted"
 		}
-		if slices.ContainsFunc(o.GetOwnerReferences(), func(owner metav1.OwnerReference) bool { return owner.UID == d.GetUID() }) {
+		if isOwnedBy(&o, d.GetUID()) {
 			text += owned
 		}
 		left[w.resource.resourceOf(&o).Resource] = text

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -338,7 +337,7 @@ func (w *World) lives(ctx context.Context, d metav1.Object) (string, error) {
 		if o.GetDeletionTimestamp() != nil {
 			line += ", being deleted"
 		}
-		if slices.ContainsFunc(o.GetOwnerReferences(), func(owner metav1.OwnerReference) bool { return owner.UID == d.GetUID() }) {
+		if isOwnedBy(&o, d.GetUID()) {
 			line += owned
 		}
 		lines = append(lines, line)

@@ -298,7 +298,13 @@ func (x *walk) stateOfNew(ctx context.Context, d *unstructured.Unstructured) (st
 	x.mu.Lock()
 	x.fresh[key] = state
 	x.mu.Unlock()
-	return state, x.delete(ctx, name)
+	if err := x.delete(ctx, name); err != nil || !x.keeps() {
+		return state, err
+	}
+	if err := x.untilGone(ctx, name); err != nil {
+		return state, err
+	}
+	return state, x.deleteChildren(ctx, name, "") // so that the lists of children stay short
 }
 
 // shorten looks for fewer steps that fail, too: without one half of them, a quarter, and so on, as delta debugging does.

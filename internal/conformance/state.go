@@ -86,8 +86,7 @@ func (w *World) childrenOf(ctx context.Context, stem string, uid types.UID) (chi
 		}
 		for _, o := range list.Items {
 			named := Request{Name: o.GetName()}.about(stem)
-			owned := slices.ContainsFunc(o.GetOwnerReferences(), func(owner metav1.OwnerReference) bool { return owner.UID == uid })
-			if named || owned || hasLabel && o.GetLabels()[label] == value {
+			if named || isOwnedBy(&o, uid) || hasLabel && o.GetLabels()[label] == value {
 				children = append(children, o)
 			}
 		}
@@ -148,13 +147,23 @@ func (w *World) identities(ctx context.Context, d metav1.Object) (string, error)
 	children, err := w.children(ctx, d)
 	var all strings.Builder
 	for _, o := range children {
-		fmt.Fprintf(&all, "%s %s uid %s", o.GetKind(), o.GetName(), o.GetUID())
-		if o.GetKind() == "Secret" {
-			all.WriteString(" data " + sum(o.Object["data"]))
-		}
-		all.WriteString("\n")
+		all.WriteString(identity(&o) + "\n")
 	}
 	return all.String(), err
+}
+
+// identity is what must stay of a child, as one line.
+func identity(o *unstructured.Unstructured) string {
+	text := fmt.Sprintf("%s %s uid %s", o.GetKind(), o.GetName(), o.GetUID())
+	if o.GetKind() == "Secret" {
+		text += " data " + sum(o.Object["data"])
+	}
+	return text
+}
+
+// isOwnedBy reports whether one of an object's owner references has a UID.
+func isOwnedBy(o metav1.Object, uid types.UID) bool {
+	return slices.ContainsFunc(o.GetOwnerReferences(), func(owner metav1.OwnerReference) bool { return owner.UID == uid })
 }
 
 // sum tells contents apart, and does not show them.
@@ -204,7 +213,11 @@ func (w *World) untilReady(ctx context.Context, name, want string) (d *unstructu
 
 // untilGone waits until an object is gone.
 func (w *World) untilGone(ctx context.Context, name string) error {
-	return w.await(ctx, name+" to be gone", func(ctx context.Context) (string, error) {
+	return w.untilGoneIn(ctx, w.timeout, name)
+}
+
+func (w *World) untilGoneIn(ctx context.Context, timeout time.Duration, name string) error {
+	return w.awaitFor(ctx, timeout, name+" to be gone", func(ctx context.Context) (string, error) {
 		d, err := w.owners.Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return "", unlessGone(err)

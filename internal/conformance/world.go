@@ -50,6 +50,7 @@ type World struct {
 	resources map[string]bool     // those of the rules
 	folder    string              // for kubeconfigs and logs
 	processes []*Process
+	blamed    *Process                  // whose last lines are shown; nil: those of the last one
 	restarts  bool                      // a controller that has ended is started again, as Kubernetes does it
 	gates     map[string]*netfault.Gate // by resource: where the watches of controllers pass that are started from now on
 	slowest   atomic.Int64              // during an election: the longest request of the suite, in nanoseconds
