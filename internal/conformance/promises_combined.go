@@ -33,17 +33,18 @@ type subject struct {
 	keeps  bool // what was asked for at first: its children stay when it is deleted
 	events []event
 
-	d                      *unstructured.Unstructured // as it was when it was Ready for the first time
-	children               sets.Set[string]           // that it had then, without those that somebody has deleted
-	keepsNow               bool
-	isBlocked              bool
-	isChanged, asksTooMuch bool
-	cascade                metav1.DeletionPropagation // empty: it is not deleted
-	hasTurned              bool                       // whether its children stay was changed after the deletion
-	hasToGo                bool                       // its children have to go with it
-	toStay                 sets.Set[string]           // children that have to outlive it; nil: none has to
-	undo                   []undoing
-	isUndone               bool
+	d           *unstructured.Unstructured // as it was when it was Ready for the first time
+	children    sets.Set[string]           // that it had then, without those that somebody has deleted
+	keepsNow    bool
+	isBlocked   bool // something keeps the controller from doing all that is asked for
+	isChanged   bool
+	asksTooMuch bool                       // what the server refuses for a child
+	cascade     metav1.DeletionPropagation // empty: it is not deleted
+	hasTurned   bool                       // whether its children stay was changed after the deletion
+	hasToGo     bool                       // its children have to go with it
+	toStay      sets.Set[string]           // children that have to outlive it; nil: none has to
+	undo        []undoing
+	isUndone    bool
 }
 
 // combination is the promise while it is tried.
