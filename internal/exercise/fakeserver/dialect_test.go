@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -23,6 +24,8 @@ import (
 var update = flag.Bool("update", false, "record the answers of a real API server anew")
 
 const recording = "testdata/dialect.txt"
+
+var versionParameter = regexp.MustCompile(`resourceVersion=[0-9]+`)
 
 // TestDialect sends the same requests to this server and to a real one. The real one's answers are kept in a file, so
 // that the comparison needs no cluster:
@@ -250,9 +253,14 @@ func (c *conversation) send(method, path, body string) *http.Response {
 // note writes down an answer, and returns its resourceVersion.
 func (c *conversation) note(method, path string, response *http.Response) string {
 	defer response.Body.Close()
-	for _, version := range slices.Backward(c.versions) { // the numbers differ from run to run
-		path = strings.ReplaceAll(path, "resourceVersion="+version, "resourceVersion="+c.label(version))
-	}
+	// The numbers differ from run to run. A whole number is replaced: 9999 can be a version, and 999999999 is none.
+	path = versionParameter.ReplaceAllStringFunc(path, func(parameter string) string {
+		name, version, _ := strings.Cut(parameter, "=")
+		if !slices.Contains(c.versions, version) {
+			return parameter
+		}
+		return name + "=" + c.label(version)
+	})
 	before, _, found := strings.Cut(path, "continue=ey")
 	if found {
 		path = before + "continue=..."
