@@ -19,9 +19,7 @@ import (
 func newFactory(clientset kubernetes.Interface, s selection) informers.SharedInformerFactory {
 	return informers.NewSharedInformerFactoryWithOptions(clientset, s.resync,
 		informers.WithNamespace(s.namespace),
-		informers.WithTweakListOptions(func(options *metav1.ListOptions) {
-			options.LabelSelector, options.ShardSelector = s.labels.String(), s.shard.String()
-		}),
+		informers.WithTweakListOptions(s.tweak),
 		informers.WithTransform(stripManagedFields),
 	)
 }
@@ -32,4 +30,9 @@ type selection struct {
 	labels    labels.Selector
 	shard     shard.Shard   // a part of them
 	resync    time.Duration // hands all objects to the handlers again; 0 never does
+}
+
+// tweak asks the server for these objects alone, in each list and watch.
+func (s selection) tweak(options *metav1.ListOptions) {
+	options.LabelSelector, options.ShardSelector = s.labels.String(), s.shard.String()
 }

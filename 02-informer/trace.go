@@ -22,7 +22,7 @@ var chapterFiles embed.FS
 // It is for seeing. No controller needs it.
 func (d demo) show(ctx context.Context, factory informers.SharedInformerFactory, clientset kubernetes.Interface, s selection,
 	out *program.Printer) (stop func(), err error) {
-	tracer := &informertrace.Tracer{Observer: d.picture, Transform: stripManagedFields, Selector: s.labels}
+	tracer := &informertrace.Tracer{Observer: d.picture, Transform: stripManagedFields, Tweak: s.tweak}
 	if d.trace {
 		tracer.Out = out
 	}

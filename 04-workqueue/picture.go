@@ -22,7 +22,7 @@ var chapterFiles embed.FS
 // traceInformer puts an informer that reports to the picture into the factory, with chapter 2's tracer. It must be called
 // before the factory is asked for one. It is for seeing: no controller needs it, and without the flag it does nothing.
 func traceInformer(p *picture.Picture, factory informers.SharedInformerFactory, clientset kubernetes.Interface, s selection) error {
-	tracer := &informertrace.Tracer{Observer: p, Transform: stripManagedFields, Selector: s.labels}
+	tracer := &informertrace.Tracer{Observer: p, Transform: stripManagedFields, Tweak: s.tweak}
 	pods := corev1.SchemeGroupVersion.WithResource("pods")
 	return informertrace.Trace(tracer, factory, clientset, &corev1.Pod{}, pods, clientset.CoreV1().Pods(s.namespace))
 }

@@ -23,9 +23,7 @@ import (
 func newFactory(clientset kubernetes.Interface, s selection) informers.SharedInformerFactory {
 	return informers.NewSharedInformerFactoryWithOptions(clientset, s.resync,
 		informers.WithNamespace(s.namespace),
-		informers.WithTweakListOptions(func(options *metav1.ListOptions) {
-			options.LabelSelector = s.labels.String()
-		}),
+		informers.WithTweakListOptions(s.tweak),
 	)
 }
 
@@ -35,6 +33,9 @@ type selection struct {
 	labels    labels.Selector
 	resync    time.Duration // hands all objects to the handlers again; 0 never does
 }
+
+// tweak asks the server for these objects alone, in each list and watch.
+func (s selection) tweak(options *metav1.ListOptions) { options.LabelSelector = s.labels.String() }
 
 // databaseSelector selects the ConfigMaps that describe a database.
 var databaseSelector = labels.SelectorFromSet(labels.Set{"workbook/database": "true"})

@@ -10,7 +10,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 
@@ -30,8 +29,8 @@ func traceInformers(
 	clientset kubernetes.Interface,
 	namespace string,
 ) error {
-	described := &informertrace.Tracer{Observer: p, Selector: databaseSelector}
-	all := &informertrace.Tracer{Observer: p, Selector: labels.Everything()}
+	described := &informertrace.Tracer{Observer: p, Tweak: selection{labels: databaseSelector}.tweak}
+	all := &informertrace.Tracer{Observer: p}
 	return errors.Join(
 		informertrace.Trace(described, configMaps, clientset, &corev1.ConfigMap{},
 			corev1.SchemeGroupVersion.WithResource("configmaps"), clientset.CoreV1().ConfigMaps(namespace)),

@@ -29,6 +29,7 @@ import (
 	"example.com/client-go-workbook/internal/controller/retryqueue"
 	"example.com/client-go-workbook/internal/controller/rollout"
 	"example.com/client-go-workbook/internal/program"
+	"example.com/client-go-workbook/internal/shard"
 )
 
 // Controller keeps the children of each DatabaseManager in their desired state.
@@ -46,6 +47,7 @@ type Controller struct {
 	syncHandler      func(context.Context, cache.ObjectName) error
 
 	drainFor time.Duration
+	shard    shard.Shard
 	recorder record.EventRecorder
 	out      *program.Printer
 
@@ -96,9 +98,7 @@ func NewController(
 
 // addTypedHandler adds a handler to an informer that the controller needs.
 func addTypedHandler[O cache.Object](
-	c *Controller,
-	informer cache.TypedSharedIndexInformer[O],
-	handler cache.TypedResourceEventHandler[O],
+	c *Controller, informer cache.TypedSharedIndexInformer[O], handler cache.TypedResourceEventHandler[O],
 ) error {
 	registration, err := informer.AddTypedEventHandler(handler)
 	if err != nil {

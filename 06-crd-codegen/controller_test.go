@@ -35,7 +35,7 @@ func startController(
 ) (c *Controller, stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	databaseFactory := newDatabaseFactory(databases, selection{namespace: namespace})
+	databaseFactory := newDatabaseFactory(databases, selection{namespace: namespace, labels: labels.Everything()})
 	ours := labels.SelectorFromSet(labels.Set{database.ManagedByLabel: database.FieldManager})
 	childFactory := newFactory(client, selection{namespace: namespace, labels: ours})
 	c, err := NewController(client, databases, childFactory, databaseFactory, &record.FakeRecorder{}, program.NewPrinter(out))

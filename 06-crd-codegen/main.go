@@ -37,6 +37,7 @@ import (
 	"example.com/client-go-workbook/internal/controller/serve"
 	"example.com/client-go-workbook/internal/picture"
 	"example.com/client-go-workbook/internal/program"
+	"example.com/client-go-workbook/internal/shard"
 )
 
 const (
@@ -50,6 +51,7 @@ func main() {
 	p.Writes()
 	o := options{workers: 5}
 	p.Flags.StringVarP(&o.namespace, "namespace", "n", "", "namespace to watch (default: all)")
+	p.Flags.Func("shard", "only some namespaces, such as 2/3:CUT,CUT: the second of three parts (README.md)", o.shard.ParseNamespaces)
 	p.Flags.DurationVar(&o.resync, "resync", 0, "hand every object in the store to the handlers again after this time (0: never)")
 	p.Flags.Func("workers", "how many DatabaseManagers to sync at once (default 5)", program.AtLeastOne(&o.workers))
 	p.Flags.DurationVar(&o.drainFor, "drain", 20*time.Second, "how long to go on with queued DatabaseManagers after SIGTERM or Ctrl-C")
@@ -68,6 +70,7 @@ func main() {
 // options holds what the flags say.
 type options struct {
 	namespace string
+	shard     shard.Shard
 	resync    time.Duration
 	workers   int
 	drainFor  time.Duration
@@ -80,7 +83,7 @@ type options struct {
 func run(ctx context.Context, config *rest.Config, o options, out *program.Printer) error {
 	ctx = program.WithoutBodies(ctx) // some of them contain a password
 	config = consistency.RelistAfterOutage(config)
-	elector := election.New(config, cache.NewObjectName(o.namespace, leaseName), o.election, out)
+	elector := election.New(config, cache.NewObjectName(o.namespace, leaseName+o.shard.Suffix()), o.election, out)
 	clientset, err := kubernetes.NewForConfig(elector.Config()) // it writes only while this process leads
 	if err != nil {
 		return err
@@ -95,10 +98,11 @@ func run(ctx context.Context, config *rest.Config, o options, out *program.Print
 
 	ctx, cancel := context.WithCancelCause(ctx)
 	informerCtx, stopInformers := context.WithCancel(context.WithoutCancel(ctx)) // so the stores are up to date during the drain
-	databaseFactory := newDatabaseFactory(databases, selection{namespace: o.namespace, resync: o.resync})
+	all := selection{namespace: o.namespace, labels: labels.Everything(), shard: o.shard, resync: o.resync}
+	databaseFactory := newDatabaseFactory(databases, all)
 	// Only what this controller has created: it has no reason to read the Deployments, and above all the Secrets, of others.
 	ours := labels.SelectorFromSet(labels.Set{database.ManagedByLabel: database.FieldManager})
-	selected := selection{namespace: o.namespace, labels: ours}
+	selected := selection{namespace: o.namespace, labels: ours, shard: o.shard}
 	childFactory := newFactory(clientset, selected)
 	defer func() {
 		cancel(nil)
@@ -106,14 +110,14 @@ func run(ctx context.Context, config *rest.Config, o options, out *program.Print
 		databaseFactory.Shutdown() // waits for the informers
 		childFactory.Shutdown()
 	}()
-	if err := traceInformers(o.picture, childFactory, databaseFactory, clientset, databases, selected); err != nil {
+	if err := traceInformers(o.picture, childFactory, databaseFactory, clientset, databases, all, selected); err != nil {
 		return err
 	}
 	controller, err := NewController(clientset, databases, childFactory, databaseFactory, newRecorder(informerCtx, clientset), out)
 	if err != nil {
 		return err
 	}
-	controller.drainFor = o.drainFor
+	controller.drainFor, controller.shard = o.drainFor, o.shard
 	if err := handleWatchErrors(out, cancel, controller.informers...); err != nil {
 		return err
 	}
@@ -123,6 +127,7 @@ func run(ctx context.Context, config *rest.Config, o options, out *program.Print
 	if err != nil {
 		return err
 	}
+	o.server.Shard = o.shard.Name()
 	defer o.server.Start(out, controller.consistency.Healthz(elector.Healthz), controller.hasSynced...)()
 
 	consistency.LogIfDisabled(klog.FromContext(ctx))

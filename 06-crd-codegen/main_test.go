@@ -166,6 +166,7 @@ func TestOnAClusterOfItsOwn(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.Start(t)
 	t.Run("the CRD is missing, installed, deleted and installed again", func(t *testing.T) { crdComesAndGoes(t, cluster) })
+	t.Run("shards share the namespaces", func(t *testing.T) { shardsShareTheNamespaces(t, cluster) })
 	t.Run("a newer version and back", func(t *testing.T) { newerVersionAndBack(t, cluster) })
 	t.Run("etcd is restored from a snapshot", func(t *testing.T) { etcdRestored(t, cluster) }) // the last: informers hang after that
 }

@@ -10,7 +10,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 
@@ -28,18 +27,14 @@ var chapterFiles embed.FS
 // traceInformers puts informers that report to the picture into the factories, with chapter 2's tracer. It must be called before
 // the factories are asked for one. It is for seeing: no controller needs it, and without the flag it does nothing.
 func traceInformers(
-	p *picture.Picture,
-	children informers.SharedInformerFactory,
-	owners dbinformers.SharedInformerFactory,
-	clientset kubernetes.Interface,
-	databases versioned.Interface,
-	s selection,
+	p *picture.Picture, children informers.SharedInformerFactory, owners dbinformers.SharedInformerFactory,
+	clientset kubernetes.Interface, databases versioned.Interface, all, s selection,
 ) error {
-	all := &informertrace.Tracer{Observer: p, Selector: labels.Everything()}
-	ours := &informertrace.Tracer{Observer: p, Selector: s.labels}
+	everything := &informertrace.Tracer{Observer: p, Tweak: all.tweak}
+	ours := &informertrace.Tracer{Observer: p, Tweak: s.tweak}
 	core, apps := corev1.SchemeGroupVersion, appsv1.SchemeGroupVersion
 	return errors.Join(
-		informertrace.Trace(all, owners, databases, &dbv1alpha1.DatabaseManager{},
+		informertrace.Trace(everything, owners, databases, &dbv1alpha1.DatabaseManager{},
 			dbv1alpha1.Resource("databasemanagers").WithVersion("v1alpha1"), databases.CoolopsV1alpha1().DatabaseManagers(s.namespace)),
 		informertrace.Trace(ours, children, clientset, &appsv1.Deployment{},
 			apps.WithResource("deployments"), clientset.AppsV1().Deployments(s.namespace)),
@@ -56,12 +51,7 @@ func traceInformers(
 
 // showController lets the controller's queue and workers report to the picture, and serves it until stop is called.
 func showController(
-	ctx context.Context,
-	p *picture.Picture,
-	c *Controller,
-	leader func() string,
-	namespace string,
-	out *program.Printer,
+	ctx context.Context, p *picture.Picture, c *Controller, leader func() string, namespace string, out *program.Printer,
 ) (stop func(), err error) {
 	p.ShowLeader(leader)
 	c.syncHandler = p.Controller(c.queue, queueName, c.syncHandler)

@@ -20,6 +20,9 @@ import (
 // It does not know which events led here, and does not need to: it reads the desired and the actual state from the stores,
 // and writes what differs. So it can run twice, or be killed between two writes and run again, with the same result.
 func (c *Controller) reconcile(ctx context.Context, key cache.ObjectName) error {
+	if !c.shard.HasNamespace(key.Namespace, c.out) {
+		return nil // another process syncs it
+	}
 	stale := c.consistency.EnsureReady(key) // before the stores are read
 	d, err := c.databaseLister.DatabaseManagers(key.Namespace).Get(key.Name)
 	if apierrors.IsNotFound(err) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -204,10 +205,18 @@ func (x *walk) take(ctx context.Context, name string, s step) (accepted bool, er
 		return true, err
 	}
 	const what = " to have the children of a new object with its spec"
-	return true, about(name, x.await(ctx, name+what, func(ctx context.Context) (string, error) {
+	begin := time.Now()
+	differs := func(ctx context.Context) (string, error) {
 		now, err := x.stateOfChildren(ctx, name)
 		return diffOf(want, now), err
-	}))
+	}
+	err = x.await(ctx, name+what, differs)
+	isRefused := func(r Request) bool { return r.Code >= http.StatusBadRequest && r.Code != http.StatusConflict }
+	if errors.As(err, new(*Failure)) && slices.ContainsFunc(x.tap.writes(name, begin), isRefused) {
+		// What the spec asks for cannot be done. So the controller tries again ever later, also what can be done.
+		err = x.awaitFor(ctx, time.Minute, name+what, differs)
+	}
+	return true, about(name, err)
 }
 
 // patchKind patches the child of a kind.

@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
@@ -24,10 +23,10 @@ import (
 
 // Tracer follows the hops of each object inside an informer. One Tracer can follow several informers of different kinds.
 type Tracer struct {
-	Out       *program.Printer    // nil: prints nothing
-	Observer  Observer            // nil, or off: tells nobody
-	Transform cache.TransformFunc // of the informers; nil if they have none
-	Selector  labels.Selector     // of each list and watch
+	Out       *program.Printer          // nil: prints nothing
+	Observer  Observer                  // nil, or off: tells nobody
+	Transform cache.TransformFunc       // of the informers; nil if they have none
+	Tweak     func(*metav1.ListOptions) // of each list and watch; nil if they have none
 
 	log Log
 	mu  sync.Mutex
@@ -112,6 +111,10 @@ func Trace[L runtime.Object, C any, F ~func(C, time.Duration) cache.SharedIndexI
 	if t.Out == nil && !t.observed() {
 		return nil
 	}
+	tweak := t.Tweak
+	if tweak == nil {
+		tweak = func(*metav1.ListOptions) {}
+	}
 	name, err := cache.NewInformerName(rand.Text()) // an informer without a unique name has no metrics
 	if err != nil {
 		return err
@@ -119,11 +122,11 @@ func Trace[L runtime.Object, C any, F ~func(C, time.Duration) cache.SharedIndexI
 	kind := Kind(object)
 	listWatch := t.listWatch(kind, &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			options.LabelSelector = t.Selector.String()
+			tweak(&options)
 			return client.List(ctx, options)
 		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			options.LabelSelector = t.Selector.String()
+			tweak(&options)
 			return client.Watch(ctx, options)
 		},
 	})

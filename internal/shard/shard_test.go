@@ -2,6 +2,9 @@ package shard_test
 
 import (
 	"fmt"
+	"io"
+	"slices"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -85,5 +88,64 @@ func TestFilter(t *testing.T) {
 	}
 	if lines := printed.Lines("SHARD"); len(lines) != 3 {
 		t.Errorf("printed %q, want one line for each shard", lines)
+	}
+}
+
+func TestParseNamespaces(t *testing.T) {
+	const namespace = "shardRange(object.metadata.namespace, '"
+	for value, want := range map[string]string{
+		"1/1":                    namespace + "0x0000000000000000', '0x10000000000000000')",
+		"2/2":                    namespace + "0x8000000000000000', '0x10000000000000000')",
+		"1/2:0x5f00000000000000": namespace + "0x0000000000000000', '0x5f00000000000000')",
+		"2/2:0x5f00000000000000": namespace + "0x5f00000000000000', '0x10000000000000000')",
+		"2/3:0x5f00000000000000,0x5f00000000000001": namespace + "0x5f00000000000000', '0x5f00000000000001')",
+	} {
+		var s shard.Shard
+		if err := s.ParseNamespaces(value); err != nil || s.String() != want {
+			t.Errorf("%s: %v, %q, want %q", value, err, s, want)
+		}
+	}
+	for _, value := range []string{
+		"", "3/2", "2/2:", "2/2:5f", "2/2:0x5f", "2/2:0X5F00000000000000", "1/2:0x10000000000000000", "2/3:0x5f00000000000000",
+		"2/3:0x5f00000000000001,0x5f00000000000000", "1/1:0x5f00000000000000", "1/2:0x5f00000000000000 ",
+	} {
+		var s shard.Shard
+		if err := s.ParseNamespaces(value); err == nil || s.String() != "" {
+			t.Errorf("%q: %v, %q, want an error", value, err, s)
+		}
+	}
+}
+
+// TestCuts compares ranges of the same size with those between cuts, for namespaces whose names differ at their end only.
+func TestCuts(t *testing.T) {
+	var namespaces []string
+	for i := range 100 {
+		namespaces = append(namespaces, fmt.Sprintf("ns-%03d", i))
+	}
+	for cuts, want := range map[string][]int{
+		"": {0, 0, 100, 0},
+		":" + strings.Join(shard.Cuts(namespaces, 4), ","): {25, 25, 25, 25},
+	} {
+		got := make([]int, 4)
+		for i := range got {
+			var s shard.Shard
+			if err := s.ParseNamespaces(fmt.Sprintf("%d/4%s", i+1, cuts)); err != nil {
+				t.Fatal(err)
+			}
+			for _, namespace := range namespaces {
+				if s.HasNamespace(namespace, program.NewPrinter(io.Discard)) {
+					got[i]++
+				}
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("cuts %q: %d, want %d", cuts, got, want)
+		}
+	}
+	for _, few := range [][]string{nil, {"a"}, {"a", "b", "c"}} { // fewer namespaces than shards
+		var s shard.Shard
+		if err := s.ParseNamespaces("2/5:" + strings.Join(shard.Cuts(few, 5), ",")); err != nil {
+			t.Errorf("%q: %v", few, err)
+		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/component-base/metrics"
 	"k8s.io/component-base/metrics/legacyregistry"
 	_ "k8s.io/component-base/metrics/prometheus/restclient" // its init measures requests
 	_ "k8s.io/component-base/metrics/prometheus/workqueue"  // its init measures queues
@@ -23,7 +24,16 @@ import (
 // Server serves /metrics, /healthz and /readyz.
 type Server struct {
 	Listener net.Listener // nil: serve nothing
+	Shard    string       // of the objects that this process has; empty: all
 }
+
+// shardInfo is always 1. A query joins it with the others: ... * on (instance) group_left(shard) workbook_shard.
+var shardInfo = metrics.NewGaugeVec(&metrics.GaugeOpts{
+	Name: "workbook_shard",
+	Help: "1, with the shard of the objects that this process has",
+}, []string{"shard"})
+
+func init() { legacyregistry.MustRegister(shardInfo) }
 
 // AddFlags adds --listen.
 func (s *Server) AddFlags(flags *pflag.FlagSet) {
@@ -39,6 +49,9 @@ func (s *Server) AddFlags(flags *pflag.FlagSet) {
 func (s *Server) Start(out *program.Printer, healthz func(*http.Request) error, hasSynced ...cache.DoneChecker) (stop func()) {
 	if s.Listener == nil {
 		return func() {}
+	}
+	if s.Shard != "" {
+		shardInfo.WithLabelValues(s.Shard).Set(1)
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", legacyregistry.Handler())
