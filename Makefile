@@ -83,7 +83,7 @@ cluster-status: ## say what cluster there is and whether it is up
 image: ## build an image of chapter 6's controller
 	@scripts/image.sh
 
-deploy: ## run chapter 6's controller inside the kind cluster
+deploy: ## run chapter 6's controller inside the kind cluster (SHARDS=3: in three pods that share the namespaces)
 	@scripts/deploy.sh
 
 undeploy: ## remove it again, with the CRD and all DatabaseManagers

@@ -45,6 +45,8 @@ func TestWrongFlagsEndWithOneLine(t *testing.T) {
 		"an argument":                 {[]string{"example-mysql"}, `unknown argument "example-mysql"`},
 		"a lease of no whole seconds": {[]string{"--leader-elect", "--lease-duration=1900ms"}, "whole seconds, from 1s to 1h"},
 		"a lease that is too short":   {[]string{"--lease-duration=0s"}, "whole seconds, from 1s to 1h"},
+		"a shard of too few":          {[]string{"--shard=5/4"}, "I/N, such as 2/4"},
+		"a shard without its cuts":    {[]string{"--shard=1/3:0x5f00000000000000"}, "for 3 shards, it takes 2 cuts"},
 		"a bad duration":              {[]string{"--resync=1"}, "missing unit"},
 	} {
 		t.Run(name, func(t *testing.T) {

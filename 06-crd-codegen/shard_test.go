@@ -2,9 +2,14 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"net"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,15 +35,15 @@ func shardsShareTheNamespaces(t *testing.T, cluster *testcluster.Cluster) {
 		testkit.Must(kubernetes.NewForConfigOrDie(config).CoreV1().Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{}))(t)
 		names, envs = append(names, name), append(envs, envIn(t, config, name))
 	}
-	cuts := strings.Join(shard.Cuts(names, 3), ",")
-	start := func(t *testing.T, config *rest.Config, number int) (*testkit.Buffer, func()) {
-		return envs[0].in(t).run(config, func(o *options) {
+	start := func(t *testing.T, config *rest.Config, number, count int, change ...func(*options)) (*testkit.Buffer, func()) {
+		return envs[0].in(t).run(config, append(change, func(o *options) {
 			o.namespace = ""
 			o.election.Enabled, o.election.Namespace = true, "default"
-			if err := o.shard.ParseNamespaces(fmt.Sprintf("%d/3:%s", number, cuts)); err != nil {
+			value := fmt.Sprintf("%d/%d:%s", number, count, strings.Join(shard.Cuts(names, count), ","))
+			if err := o.shard.ParseNamespaces(value); err != nil {
 				t.Fatal(err)
 			}
-		})
+		})...)
 	}
 	ignores := testkit.Intercept(config, func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
 		query := request.URL.Query()
@@ -59,7 +64,7 @@ func shardsShareTheNamespaces(t *testing.T, cluster *testcluster.Cluster) {
 			}
 			var printed []*testkit.Buffer
 			for number := 1; number <= 3; number++ {
-				output, _ := start(t, config, number)
+				output, _ := start(t, config, number, 3)
 				printed = append(printed, output)
 			}
 			for _, e := range envs {
@@ -77,12 +82,80 @@ func shardsShareTheNamespaces(t *testing.T, cluster *testcluster.Cluster) {
 		})
 	}
 	t.Run("a second process has the shard of one that is gone", func(t *testing.T) {
-		first, stop := start(t, config, 2)
+		first, stop := start(t, config, 2, 3)
 		first.Await(t, "LEADER +this process")
-		second, _ := start(t, config, 2)
-		other, _ := start(t, config, 1)
+		second, _ := start(t, config, 2, 3)
+		listener := testkit.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
+		other, _ := start(t, config, 1, 3, func(o *options) { o.server.Listener = listener })
 		other.Await(t, "LEADER +this process") // the Lease of each shard has another name
+		if shard := testkit.Metric(t, "http://"+listener.Addr().String(), `workbook_shard{shard="1/3"}`); shard != 1 {
+			t.Errorf("the metric of the shard is %d, want 1", shard)
+		}
 		stop()
 		second.Await(t, "LEADER +this process")
 	})
+
+	// Three are replaced by four while DatabaseManagers are created. If all old ones have ended before a new one starts, no object is in
+	// two shards. If they overlap, some are: then the server refuses the later of two writes.
+	for order, overlap := range map[string]bool{"stopped": false, "overlapping": true} {
+		t.Run("from 3 to 4 shards, "+order, func(t *testing.T) {
+			var outputs []*testkit.Buffer
+			startAll := func(count int) (stopAll func()) {
+				var stops []func()
+				for number := 1; number <= count; number++ {
+					output, stop := start(t, config, number, count)
+					outputs, stops = append(outputs, output), append(stops, stop)
+				}
+				return func() {
+					var group sync.WaitGroup
+					for _, stop := range stops {
+						group.Go(stop)
+					}
+					group.Wait()
+				}
+			}
+			stopOld := startAll(3)
+			for _, output := range outputs {
+				output.Await(t, "LEADER +this process")
+			}
+			const rounds = 4
+			create := func(round int) {
+				for _, e := range envs {
+					e.in(t).create(fmt.Sprint(order, round), func(spec *dbv1alpha1.DatabaseManagerSpec) {
+						spec.DeploymentName, spec.Replicas = fmt.Sprint(order, round), new(int32(0))
+					})
+				}
+			}
+			create(0)
+			var group sync.WaitGroup
+			if !overlap {
+				group.Go(stopOld)
+			}
+			create(1)
+			group.Wait()
+			stopNew := startAll(4)
+			create(2)
+			create(3)
+			for _, e := range envs {
+				for round := range rounds {
+					name := fmt.Sprint(order, round)
+					d := e.in(t).untilReady(name, rollout.ReasonScaledToZero)
+					if took := e.in(t).deployment(name).CreationTimestamp.Sub(d.CreationTimestamp.Time); took > 15*time.Second {
+						t.Errorf("%s/%s was without a writer for %s", e.namespace, name, took)
+					}
+				}
+			}
+			stopOld()
+			stopNew()
+			count := map[string]int{} // of creations, by kind and name
+			for _, output := range outputs {
+				for _, line := range output.Lines("CREATED") {
+					count[line]++
+				}
+			}
+			if want := 3 * rounds * len(envs); len(count) != want || slices.Max(slices.Collect(maps.Values(count))) > 1 {
+				t.Errorf("%d children were created, want %d, each once: %v", len(count), want, count)
+			}
+		})
+	}
 }

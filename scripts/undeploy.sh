@@ -24,8 +24,7 @@ children() {
 # A CRD that an earlier undeploy has deleted can go at any moment, and with it what is asked here.
 if [ -n "$("$kubectl" get crd databasemanagers.coolops.cn --ignore-not-found -o name)" ]; then
 	"$kubectl" delete databasemanagers.coolops.cn --all -A --wait=false || true
-	ready=$("$kubectl" get deployment databasemanager-controller -n databasemanager-system --ignore-not-found \
-		-o jsonpath='{.status.readyReplicas}')
+	ready=$("$kubectl" get deployments,statefulsets -n databasemanager-system -o jsonpath='{.items[*].status.readyReplicas}')
 	if [ -n "$ready" ]; then
 		"$kubectl" wait databasemanagers.coolops.cn --all -A --for=delete --timeout=30s >/dev/null 2>&1 || true
 	fi
