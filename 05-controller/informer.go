@@ -35,7 +35,9 @@ type selection struct {
 }
 
 // tweak asks the server for these objects alone, in each list and watch.
-func (s selection) tweak(options *metav1.ListOptions) { options.LabelSelector = s.labels.String() }
+func (s selection) tweak(options *metav1.ListOptions) {
+	options.LabelSelector = s.labels.String()
+}
 
 // databaseSelector selects the ConfigMaps that describe a database.
 var databaseSelector = labels.SelectorFromSet(labels.Set{"workbook/database": "true"})

@@ -51,6 +51,10 @@ var pages = []struct {
 			scripts/kubectl patch configmap "$name" -n default --type=merge -p '{"metadata":{"finalizers":null}}'
 			scripts/kubectl delete configmap "$name" -n default --ignore-not-found
 		done`,
+		`for name in ns-000 ns-001 ns-002 ns-003; do
+			scripts/kubectl patch dbm/example-mysql -n "$name" --type=merge -p '{"metadata":{"finalizers":null}}'
+			scripts/kubectl delete namespace "$name" --ignore-not-found
+		done`,
 	}},
 }
 
