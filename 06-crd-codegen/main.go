@@ -51,7 +51,7 @@ func main() {
 	p.Writes()
 	o := options{workers: 5}
 	p.Flags.StringVarP(&o.namespace, "namespace", "n", "", "namespace to watch (default: all)")
-	p.Flags.Func("shard", "only some namespaces, such as 2/3:CUT,CUT: the second of three parts (README.md)", o.shard.ParseNamespaces)
+	p.Flags.Func("shard", "only some namespaces, such as 2/3:CUT,CUT: the second of three (docs/questions)", o.shard.ParseNamespaces)
 	p.Flags.DurationVar(&o.resync, "resync", 0, "hand every object in the store to the handlers again after this time (0: never)")
 	p.Flags.Func("workers", "how many DatabaseManagers to sync at once (default 5)", program.AtLeastOne(&o.workers))
 	p.Flags.DurationVar(&o.drainFor, "drain", 20*time.Second, "how long to go on with queued DatabaseManagers after SIGTERM or Ctrl-C")
