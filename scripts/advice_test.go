@@ -219,7 +219,7 @@ func TestScriptsDoNotFollowKuberc(t *testing.T) {
 	env := []string{"CLUSTER_DIR=" + folder, "KUBERC=the-reader's", fakes(t, map[string]string{"docker": "true", "go": `[ "$1" = tool ]`})}
 	for script, want := range map[string]string{
 		"undeploy.sh":    "get off\ndelete off\nget off\n",
-		"deploy.sh":      "apply off\nrollout off\n",
+		"deploy.sh":      "get off\napply off\nrollout off\n",
 		"conformance.sh": "apply off\nwait off\n",
 	} {
 		if err := os.RemoveAll(asked); err != nil {

@@ -46,21 +46,26 @@ func (s *Shard) ParseNamespaces(value string) error {
 	if err != nil {
 		return err
 	}
-	cuts := strings.Split(list, ",")
-	if !hasCuts {
-		cuts = nil
-		for i := range count - 1 {
-			cuts = append(cuts, equal(i+1, count))
-		}
+	var cuts []string
+	if list != "" {
+		cuts = strings.Split(list, ",")
 	}
-	isHash := regexp.MustCompile("^0x[0-9a-f]{16}$").MatchString
-	if uint64(len(cuts)) != count-1 || !slices.IsSorted(cuts) || slices.ContainsFunc(cuts, func(cut string) bool { return !isHash(cut) }) {
-		return fmt.Errorf("for %d shards, it takes %d cuts, in their order, such as 0x5f00000000000000", count, count-1)
+	if !hasCuts {
+		cuts = Cuts(nil, int(count))
 	}
 	bounds := slices.Concat([]string{equal(0, 1)}, cuts, []string{equal(1, 1)})
+	isWrong := uint64(len(cuts)) != count-1
+	for i, cut := range cuts {
+		isWrong = isWrong || !isHash(cut) || cut <= bounds[i] // the server refuses an empty range
+	}
+	if isWrong {
+		return fmt.Errorf("for %d shards, it takes %d cuts, each higher than the one before, such as 0x5f00000000000000", count, count-1)
+	}
 	s.set("object.metadata.namespace", name, bounds[number-1], bounds[number])
 	return nil
 }
+
+var isHash = regexp.MustCompile("^0x[0-9a-f]{16}$").MatchString
 
 func (s *Shard) set(key, name, start, end string) {
 	*s = Shard{
@@ -80,7 +85,8 @@ func parse(value string) (number, count uint64, err error) {
 	return number, count, nil
 }
 
-// Cuts returns count-1 hashes that cut the namespaces into count ranges with the same number of them, as far as that can be.
+// Cuts returns count-1 hashes that cut the namespaces into count ranges with the same number of them, as far as that can be. Without
+// namespaces, the ranges have the same size.
 func Cuts(namespaces []string, count int) []string {
 	hashes := make([]string, len(namespaces))
 	for i, namespace := range namespaces {
@@ -88,11 +94,16 @@ func Cuts(namespaces []string, count int) []string {
 	}
 	slices.Sort(hashes)
 	cuts := make([]string, count-1)
+	last := uint64(0)
 	for i := range cuts {
 		cuts[i] = equal(uint64(i+1), uint64(count))
-		if len(hashes) > 0 {
-			cuts[i] = hashes[(i+1)*len(hashes)/count]
+		if len(hashes) == 0 {
+			continue
 		}
+		// With fewer namespaces than ranges, some ranges have none. They are as small as the server allows.
+		hash, _ := strconv.ParseUint(hashes[(i+1)*len(hashes)/count], 0, 64)
+		last = max(hash, last+1)
+		cuts[i] = fmt.Sprintf("0x%016x", last)
 	}
 	return cuts
 }

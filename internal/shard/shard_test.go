@@ -107,7 +107,8 @@ func TestParseNamespaces(t *testing.T) {
 	}
 	for _, value := range []string{
 		"", "3/2", "2/2:", "2/2:5f", "2/2:0x5f", "2/2:0X5F00000000000000", "1/2:0x10000000000000000", "2/3:0x5f00000000000000",
-		"2/3:0x5f00000000000001,0x5f00000000000000", "1/1:0x5f00000000000000", "1/2:0x5f00000000000000 ",
+		"2/3:0x5f00000000000001,0x5f00000000000000",
+		"2/3:0x5f00000000000000,0x5f00000000000000", "1/2:0x0000000000000000", "1/1:0x5f00000000000000", "1/2:0x5f00000000000000 ",
 	} {
 		var s shard.Shard
 		if err := s.ParseNamespaces(value); err == nil || s.String() != "" {
@@ -143,9 +144,12 @@ func TestCuts(t *testing.T) {
 		}
 	}
 	for _, few := range [][]string{nil, {"a"}, {"a", "b", "c"}} { // fewer namespaces than shards
-		var s shard.Shard
-		if err := s.ParseNamespaces("2/5:" + strings.Join(shard.Cuts(few, 5), ",")); err != nil {
-			t.Errorf("%q: %v", few, err)
+		for count := range 5 {
+			var s shard.Shard
+			value := fmt.Sprintf("1/%d:%s", count+1, strings.Join(shard.Cuts(few, count+1), ","))
+			if err := s.ParseNamespaces(value); err != nil {
+				t.Errorf("%q: %s: %v", few, value, err)
+			}
 		}
 	}
 }
