@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net/http"
 	"regexp"
 	"strings"
 	"testing"
@@ -322,16 +321,7 @@ func TestShards(t *testing.T) {
 		pod := create(t, pods, newPod(fmt.Sprintf("web-%d", i)))
 		want["Pod "+namespace+"/"+pod.Name] = 1
 	}
-	ignores := testkit.Intercept(config, func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
-		query := request.URL.Query()
-		if query.Has("watch") && !query.Has("shardSelector") {
-			t.Errorf("a watch of everything: %s", request.URL)
-		}
-		query.Del("shardSelector")
-		request = request.Clone(request.Context())
-		request.URL.RawQuery = query.Encode()
-		return next.RoundTrip(request)
-	})
+	ignores := testkit.IgnoreShards(t, config)
 	for name, config := range map[string]*rest.Config{"by the server": config, "by the program": ignores} {
 		got, foreign := map[string]int{}, 0
 		for _, shard := range []string{"1/3", "2/3", "3/3"} {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"net"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -45,17 +44,7 @@ func shardsShareTheNamespaces(t *testing.T, cluster *testcluster.Cluster) {
 			}
 		})...)
 	}
-	ignores := testkit.Intercept(config, func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
-		query := request.URL.Query()
-		if query.Has("watch") && !query.Has("shardSelector") {
-			t.Errorf("a watch of everything: %s", request.URL)
-		}
-		query.Del("shardSelector")
-		request = request.Clone(request.Context())
-		request.URL.RawQuery = query.Encode()
-		return next.RoundTrip(request)
-	})
-	for database, config := range map[string]*rest.Config{"filtered": config, "unfiltered": ignores} {
+	for database, config := range map[string]*rest.Config{"filtered": config, "unfiltered": testkit.IgnoreShards(t, config)} {
 		t.Run(database+" by the server", func(t *testing.T) {
 			for _, e := range envs {
 				e.in(t).create(database, func(spec *dbv1alpha1.DatabaseManagerSpec) {

@@ -6,7 +6,7 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 export KUBERC=off # the reader's ~/.kube/kuberc is for his own calls
-case ${SHARDS-1} in '' | *[!0-9]* | 0* | ????*) misuse "SHARDS=$SHARDS: it takes a number of pods, from 1 to 999." ;; esac
+case ${SHARDS:-1} in *[!0-9]* | 0* | ????*) misuse "SHARDS=$SHARDS: it takes a number of pods, from 1 to 999." ;; esac
 require_kind
 image=$("$scripts/image.sh")
 runtime=$(container_runtime)

@@ -3,7 +3,6 @@
 package shard
 
 import (
-	"errors"
 	"fmt"
 	"math/big"
 	"regexp"
@@ -75,12 +74,15 @@ func (s *Shard) set(key, name, start, end string) {
 	}
 }
 
+// Most is the largest number of shards.
+const Most = 999
+
 func parse(value string) (number, count uint64, err error) {
 	first, second, _ := strings.Cut(value, "/")
 	number, err = strconv.ParseUint(first, 10, 32)
-	count, err2 := strconv.ParseUint(second, 10, 10)
-	if err != nil || err2 != nil || number < 1 || number > count {
-		return 0, 0, errors.New("it takes I/N, such as 2/4 for the second of four, of 1023 at most")
+	count, err2 := strconv.ParseUint(second, 10, 32)
+	if err != nil || err2 != nil || number < 1 || number > count || count > Most {
+		return 0, 0, fmt.Errorf("it takes I/N, such as 2/4 for the second of four, of %d at most", Most)
 	}
 	return number, count, nil
 }

@@ -3,6 +3,7 @@ package shard_test
 import (
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -143,13 +144,34 @@ func TestCuts(t *testing.T) {
 			t.Errorf("cuts %q: %d, want %d", cuts, got, want)
 		}
 	}
-	for _, few := range [][]string{nil, {"a"}, {"a", "b", "c"}} { // fewer namespaces than shards
-		for count := range 5 {
+}
+
+// TestCutsOfAnyNamespaces has each namespace in one shard, and shards whose sizes differ by one at most.
+func TestCutsOfAnyNamespaces(t *testing.T) {
+	for range 1000 {
+		namespaces := make([]string, rand.IntN(50))
+		for i := range namespaces {
+			namespaces[i] = fmt.Sprintf("%x", rand.Uint64())
+		}
+		sizes := make([]int, 1+rand.IntN(12))
+		cuts := strings.Join(shard.Cuts(namespaces, len(sizes)), ",")
+		for i := range sizes {
 			var s shard.Shard
-			value := fmt.Sprintf("1/%d:%s", count+1, strings.Join(shard.Cuts(few, count+1), ","))
-			if err := s.ParseNamespaces(value); err != nil {
-				t.Errorf("%q: %s: %v", few, value, err)
+			if err := s.ParseNamespaces(fmt.Sprintf("%d/%d:%s", i+1, len(sizes), cuts)); err != nil {
+				t.Fatalf("%q: %v", namespaces, err)
 			}
+			for _, namespace := range namespaces {
+				if s.HasNamespace(namespace, program.NewPrinter(io.Discard)) {
+					sizes[i]++
+				}
+			}
+		}
+		sum := 0
+		for _, size := range sizes {
+			sum += size
+		}
+		if sum != len(namespaces) || slices.Max(sizes)-slices.Min(sizes) > 1 {
+			t.Fatalf("%d namespaces are in shards of %d: %q", len(namespaces), sizes, namespaces)
 		}
 	}
 }

@@ -19,8 +19,8 @@ func main() {
 	if len(os.Args) == 2 {
 		count, _ = strconv.Atoi(os.Args[1])
 	}
-	if count < 1 || count > 1023 {
-		fmt.Fprintln(os.Stderr, "usage: cuts N, the number of shards, from 1 to 1023; the namespaces are read from the standard input")
+	if count < 1 || count > shard.Most {
+		fmt.Fprintf(os.Stderr, "usage: cuts N, the number of shards, from 1 to %d; it reads namespaces from stdin\n", shard.Most)
 		os.Exit(2)
 	}
 	var namespaces []string

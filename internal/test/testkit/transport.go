@@ -27,6 +27,21 @@ func Intercept(config *rest.Config, f func(request *http.Request, next http.Roun
 	return config
 }
 
+// IgnoreShards returns a copy of config whose server sends all objects, as one does whose feature gate ShardedListAndWatch is off. A
+// watch that does not ask for a shard is an error.
+func IgnoreShards(t testing.TB, config *rest.Config) *rest.Config {
+	return Intercept(config, func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
+		query := request.URL.Query()
+		if query.Has("watch") && !query.Has("shardSelector") {
+			t.Errorf("a watch of everything: %s", request.URL)
+		}
+		query.Del("shardSelector")
+		request = request.Clone(request.Context())
+		request.URL.RawQuery = query.Encode()
+		return next.RoundTrip(request)
+	})
+}
+
 // Kubeconfig writes a kubeconfig for a server at that URL, without credentials, and returns its path. Its context has the
 // name "test".
 func Kubeconfig(t testing.TB, url string) string {
