@@ -364,6 +364,19 @@ $`)
 	}
 }
 
+// TestKindNodeThatIsNotSeenToBegin: kind reads in a container's log that the node has begun. This Docker's log is empty.
+func TestKindNodeThatIsNotSeenToBegin(t *testing.T) {
+	t.Parallel()
+	env := append(goCaches(t),
+		fakes(t, map[string]string{"docker": `case $1 in info) echo '{"SecurityOptions": []}' ;; network) echo kind ;; esac`}),
+		"CLUSTER=kind", "CLUSTER_DIR="+filepath.Join(t.TempDir(), "cluster"))
+	got := run(t, env, "./cluster-up.sh")
+	if got.code != 1 || strings.Count(got.stderr, "kind has not seen a node begin: trying once more.\n") != 1 ||
+		strings.Count(got.stderr, "Preparing nodes") != 4 || !strings.Contains(got.stderr, "kind could not make the cluster") {
+		t.Errorf("got %+v, want two tries", got)
+	}
+}
+
 func TestKindWithoutDocker(t *testing.T) {
 	t.Parallel()
 	env := append(goCaches(t), fakes(t, map[string]string{"docker": "exit 1", "podman": "exit 1"}),

@@ -311,7 +311,14 @@ func (c *cluster) kindUp(ctx context.Context, nodes int) error {
 		return err
 	}
 	defer os.Remove(c.kindKubeconfig()) // kindFinish writes the workbook's own
-	if err := provider.Create(name, options...); err != nil {
+	err = provider.Create(name, options...)
+	if err != nil && strings.Contains(err.Error(), "could not find a log line") {
+		// kind reads in the containers' log that the nodes have begun, for 30 seconds. A busy machine needs longer, and in some
+		// versions of Docker the log stands still (github.com/kubernetes-sigs/kind/issues/3758).
+		say("kind has not seen a node begin: trying once more.")
+		err = provider.Create(name, options...)
+	}
+	if err != nil {
 		return messagef("%v\nkind could not make the cluster: see above, run make doctor, or take CLUSTER=local make cluster.", err)
 	}
 	if err := c.kindFinish(ctx, provider, docker, name); err != nil {
