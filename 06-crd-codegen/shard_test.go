@@ -13,7 +13,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/internal/controller/rollout"
@@ -34,7 +33,7 @@ func shardsShareTheNamespaces(t *testing.T, cluster *testcluster.Cluster) {
 		testkit.Must(kubernetes.NewForConfigOrDie(config).CoreV1().Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{}))(t)
 		names, envs = append(names, name), append(envs, envIn(t, config, name))
 	}
-	start := func(t *testing.T, config *rest.Config, number, count int, change ...func(*options)) (*testkit.Buffer, func()) {
+	start := func(t *testing.T, number, count int, change ...func(*options)) (*testkit.Buffer, func()) {
 		return envs[0].in(t).run(config, append(change, func(o *options) {
 			o.namespace = ""
 			o.election.Enabled, o.election.Namespace = true, "default"
@@ -44,38 +43,44 @@ func shardsShareTheNamespaces(t *testing.T, cluster *testcluster.Cluster) {
 			}
 		})...)
 	}
-	for database, config := range map[string]*rest.Config{"filtered": config, "unfiltered": testkit.IgnoreShards(t, config)} {
-		t.Run(database+" by the server", func(t *testing.T) {
+	t.Run("the API server is restarted without the feature gate, and with it", func(t *testing.T) {
+		var printed []*testkit.Buffer
+		for number := 1; number <= 3; number++ {
+			output, _ := start(t, number, 3)
+			printed = append(printed, output)
+		}
+		for round, isOn := range []bool{true, false, true} {
+			if round > 0 {
+				cluster.StopAPIServer(t)
+				cluster.SetFeatureGate(t, "ShardedListAndWatch", isOn)
+				cluster.StartAPIServer(t)
+			}
+			database := fmt.Sprint("round", round)
 			for _, e := range envs {
 				e.in(t).create(database, func(spec *dbv1alpha1.DatabaseManagerSpec) {
 					spec.DeploymentName, spec.Replicas = database, new(int32(0))
 				})
 			}
-			var printed []*testkit.Buffer
-			for number := 1; number <= 3; number++ {
-				output, _ := start(t, config, number, 3)
-				printed = append(printed, output)
-			}
 			for _, e := range envs {
 				e.in(t).untilReady(database, rollout.ReasonScaledToZero)
 			}
 			for i, output := range printed {
-				created, foreign := strings.Count(output.String(), "CREATED    Deployment ns-"), output.Lines("SHARD")
-				if created != 10 {
-					t.Errorf("shard %d has created %d Deployments, want 10:\n%s", i+1, created, output)
+				if created := strings.Count(output.String(), "CREATED    Deployment ns-"); created != 10*(round+1) {
+					t.Errorf("%s: shard %d has created %d Deployments, want 10 in each round:\n%s", database, i+1, created, output)
 				}
-				if isFiltered := len(foreign) == 0; isFiltered != (database == "filtered") {
-					t.Errorf("shard %d: %q", i+1, foreign)
+				// It says so once.
+				if foreign := output.Lines("SHARD"); len(foreign) != min(round, 1) {
+					t.Errorf("%s: shard %d: %q", database, i+1, foreign)
 				}
 			}
-		})
-	}
+		}
+	})
 	t.Run("a second process has the shard of one that is gone", func(t *testing.T) {
-		first, stop := start(t, config, 2, 3)
+		first, stop := start(t, 2, 3)
 		first.Await(t, "LEADER +this process")
-		second, _ := start(t, config, 2, 3)
+		second, _ := start(t, 2, 3)
 		listener := testkit.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
-		other, _ := start(t, config, 1, 3, func(o *options) { o.server.Listener = listener })
+		other, _ := start(t, 1, 3, func(o *options) { o.server.Listener = listener })
 		other.Await(t, "LEADER +this process") // the Lease of each shard has another name
 		if shard := testkit.Metric(t, "http://"+listener.Addr().String(), `workbook_shard{shard="1/3"}`); shard != 1 {
 			t.Errorf("the metric of the shard is %d, want 1", shard)
@@ -92,7 +97,7 @@ func shardsShareTheNamespaces(t *testing.T, cluster *testcluster.Cluster) {
 			startAll := func(count int) (stopAll func()) {
 				var stops []func()
 				for number := 1; number <= count; number++ {
-					output, stop := start(t, config, number, count)
+					output, stop := start(t, number, count)
 					outputs, stops = append(outputs, output), append(stops, stop)
 				}
 				return func() {

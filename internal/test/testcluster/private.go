@@ -101,6 +101,31 @@ func (c *Cluster) StartAPIServer(t testing.TB) {
 	c.script(t, "scripts/apiserver.sh start")
 }
 
+// SetFeatureGate switches a feature gate of the API server on or off, which cluster-up.sh has set. The API server reads it when it starts.
+func (c *Cluster) SetFeatureGate(t testing.TB, name string, isOn bool) {
+	t.Helper()
+	before, after := fmt.Sprintf("=%s=%t", name, !isOn), fmt.Sprintf("=%s=%t", name, isOn)
+	settings := c.settings(t)
+	if !strings.Contains(settings, before) {
+		t.Fatalf("no %s in kwok.yaml", before)
+	}
+	if err := os.WriteFile(c.settingsFile(), []byte(strings.ReplaceAll(settings, before, after)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// settingsFile is where kwokctl keeps with which arguments each component starts.
+func (c *Cluster) settingsFile() string { return filepath.Join(c.dir, ".kwok", "clusters", "workbook", "kwok.yaml") }
+
+func (c *Cluster) settings(t testing.TB) string {
+	t.Helper()
+	text, err := os.ReadFile(c.settingsFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
 var etcdServer = regexp.MustCompile(`--etcd-servers=(https://\S+)`)
 
 // Compact removes from etcd all history before its current revision, and returns that, which is a resourceVersion.
@@ -108,17 +133,13 @@ var etcdServer = regexp.MustCompile(`--etcd-servers=(https://\S+)`)
 // of its own. For a 410, stop and start it as well: it then remembers nothing, and asks etcd.
 func (c *Cluster) Compact(t testing.TB) string {
 	t.Helper()
-	settings, err := os.ReadFile(filepath.Join(c.dir, ".kwok", "clusters", "workbook", "kwok.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := etcdServer.FindSubmatch(settings)
+	server := etcdServer.FindStringSubmatch(c.settings(t))
 	if server == nil {
 		t.Fatal("no --etcd-servers in kwok.yaml: kwok has changed its format, find etcd's port anew")
 	}
 	// The answer to any range has the revision; AA== is the key \0, which does not exist.
-	answer := c.post(t, string(server[1])+"/v3/kv/range", `{"key":"AA=="}`)
-	c.post(t, string(server[1])+"/v3/kv/compaction", fmt.Sprintf(`{"revision":%q,"physical":true}`, answer.Header.Revision))
+	answer := c.post(t, server[1]+"/v3/kv/range", `{"key":"AA=="}`)
+	c.post(t, server[1]+"/v3/kv/compaction", fmt.Sprintf(`{"revision":%q,"physical":true}`, answer.Header.Revision))
 	return answer.Header.Revision
 }
 
