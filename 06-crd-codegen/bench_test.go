@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -27,6 +29,7 @@ import (
 	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned"
 	"example.com/client-go-workbook/internal/controller/rollout"
 	"example.com/client-go-workbook/internal/controller/ssa"
+	"example.com/client-go-workbook/internal/shard"
 	"example.com/client-go-workbook/internal/test/testcluster"
 	"example.com/client-go-workbook/internal/test/testkit"
 )
@@ -161,9 +164,9 @@ func (b *bench) alone() {
 }
 
 // controlled lets the controller do the work for the DatabaseManagers of a namespace. It returns the time until all
-// children are made and all objects have a status, and the memory for each object; then it counts the requests of ten
-// resyncs.
-func (b *bench) controlled(namespace string, n int) (took time.Duration, bytes float64, requests int) {
+// children are made and all objects have a status, and the memory for each object; then how long a resync takes with nothing to do, and
+// the requests of ten.
+func (b *bench) controlled(namespace string, n int) (took time.Duration, bytes float64, resync time.Duration, requests int) {
 	b.Helper()
 	before := heap()
 	b.counted.take()
@@ -185,8 +188,11 @@ func (b *bench) controlled(namespace string, n int) (took time.Duration, bytes f
 		c.resync(b)
 	}
 	b.counted.take()
+	resync = time.Hour
 	for range 10 {
+		start := time.Now()
 		c.resync(b)
+		resync = min(resync, time.Since(start))
 	}
 	for kind, count := range b.counted.take() {
 		if kind != "WATCH" {
@@ -194,7 +200,7 @@ func (b *bench) controlled(namespace string, n int) (took time.Duration, bytes f
 			b.Logf("ten resyncs: %d %s", count, kind)
 		}
 	}
-	return took, (heap() - before) / float64(n), requests
+	return took, (heap() - before) / float64(n), resync, requests
 }
 
 // settled reports whether every object's status is about what there is.
@@ -299,7 +305,7 @@ func BenchmarkAgainstBlind(b *testing.B) {
 			blind += e.blind(made)
 			e.settled(made[0].Namespace)
 			made = e.create(1, 200)
-			took, _, _ := e.controlled(made[0].Namespace, 200)
+			took, _, _, _ := e.controlled(made[0].Namespace, 200)
 			ours += took
 		}
 	}
@@ -313,7 +319,7 @@ func BenchmarkAgainstBlind(b *testing.B) {
 // with nothing to do. The growth is what 10,000 take against 1,000. They are 100 to a namespace: for each Deployment,
 // Kubernetes' own controller looks at all ReplicaSets of its namespace, which would be most of what is measured.
 func BenchmarkObjects(b *testing.B) {
-	var took, memory [2]float64
+	var took, memory, resync [2]float64
 	for i, n := range []int{1000, 10000} {
 		b.Run(fmt.Sprintf("objects=%d", n), func(b *testing.B) {
 			e := newBench(b)
@@ -321,19 +327,82 @@ func BenchmarkObjects(b *testing.B) {
 			for b.Loop() {
 				e.alone()
 				e.create(n/100, 100)
-				time, bytes, sent := e.controlled(metav1.NamespaceAll, n)
-				took[i], memory[i], requests = time.Seconds(), bytes, sent
+				time, bytes, again, sent := e.controlled(metav1.NamespaceAll, n)
+				took[i], memory[i], resync[i], requests = time.Seconds(), bytes, again.Seconds(), sent
 			}
 			b.ReportMetric(0, "ns/op")
 			b.ReportMetric(took[i], "s")
 			b.ReportMetric(memory[i], "B/object")
+			b.ReportMetric(resync[i]*1e3, "fastest-ms/resync")
 			b.ReportMetric(float64(requests), "requests-of-10-resyncs")
 			if i == 1 && took[0] > 0 {
 				b.ReportMetric(took[1]/took[0], "growth-of-time")
 				b.ReportMetric(memory[1]*10/memory[0], "growth-of-memory")
+				b.ReportMetric(resync[1]/resync[0], "growth-of-resync")
 			}
 		})
 	}
+}
+
+// BenchmarkShards has 1, 2, 4 and 8 replicas share the 100 namespaces of 10,000 DatabaseManagers, one after the other: the server filters,
+// and then each replica does. It reports what the largest replica has cost until it has looked at all of its objects, and what all have.
+func BenchmarkShards(b *testing.B) {
+	const number, namespaces = 10_000, 100
+	e := newBench(b)
+	e.alone()
+	var names []string
+	for _, d := range e.create(namespaces, number/namespaces) {
+		names = append(names, d.Namespace)
+	}
+	names = slices.Compact(slices.Sorted(slices.Values(names)))
+	e.controlled(metav1.NamespaceAll, number)
+	meter, counted := testcluster.NewMeter(b, e.config)
+	var chart testcluster.Chart
+	unfiltered := testkit.IgnoreShards(b, counted)
+	for filter, config := range map[string]*rest.Config{"the server filters": counted, "each replica filters": unfiltered} {
+		for _, count := range []int{1, 2, 4, 8} {
+			name := fmt.Sprintf("replicas=%d, %s", count, filter)
+			b.Run(name, func(b *testing.B) {
+				var all, largest testcluster.Costs
+				for b.Loop() {
+					all, largest = testcluster.Costs{}, testcluster.Costs{}
+					for i := range count {
+						part := fmt.Sprintf("%d/%d:%s", i+1, count, strings.Join(shard.Cuts(names, count), ","))
+						costs := replica(b, meter, config, part)
+						all.Add(costs)
+						largest.Max(costs)
+					}
+				}
+				b.ReportMetric(0, "ns/op")
+				largest.Report(b, 1, "")
+				all.Report(b, 1, "-of-all")
+				chart.Add(name, all)
+			})
+		}
+	}
+	fmt.Fprintln(os.Stderr, chart.String()) // a benchmark that has others in it prints no log
+}
+
+// replica returns what a controller costs until it has looked at all objects of its part.
+func replica(b *testing.B, meter *testcluster.Meter, config *rest.Config, part string) testcluster.Costs {
+	b.Helper()
+	var s shard.Shard
+	if err := s.ParseNamespaces(part); err != nil {
+		b.Fatal(err)
+	}
+	end := meter.Start(b)
+	client, databases := kubernetes.NewForConfigOrDie(config), versioned.NewForConfigOrDie(config)
+	c, stop := startController(b, client, databases, metav1.NamespaceAll, benchWorkers, io.Discard, func(all *selection) { all.shard = s })
+	defer stop()
+	testkit.Await(b, "the first sync of each", func() bool {
+		for _, informer := range c.informers {
+			if !informer.HasSynced() {
+				return false
+			}
+		}
+		return c.idle() && c.syncs.Load() >= int64(len(c.databaseIndexer.ListKeys()))
+	})
+	return end()
 }
 
 // quiet waits until Kubernetes is through with a Deployment, and the controller with what came of it.

@@ -32,17 +32,23 @@ func startController(
 	namespace string,
 	workers int,
 	out io.Writer,
+	change ...func(*selection),
 ) (c *Controller, stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	databaseFactory := newDatabaseFactory(databases, selection{namespace: namespace, labels: labels.Everything()})
-	ours := labels.SelectorFromSet(labels.Set{database.ManagedByLabel: database.FieldManager})
-	childFactory := newFactory(client, selection{namespace: namespace, labels: ours})
+	all := selection{namespace: namespace, labels: labels.Everything()}
+	for _, change := range change {
+		change(&all)
+	}
+	databaseFactory := newDatabaseFactory(databases, all)
+	selected := all
+	selected.labels = labels.SelectorFromSet(labels.Set{database.ManagedByLabel: database.FieldManager})
+	childFactory := newFactory(client, selected)
 	c, err := NewController(client, databases, childFactory, databaseFactory, &record.FakeRecorder{}, program.NewPrinter(out))
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.drainFor = 20 * time.Second
+	c.drainFor, c.shard = 20*time.Second, all.shard
 	databaseFactory.StartWithContext(ctx)
 	childFactory.StartWithContext(ctx)
 	var group sync.WaitGroup

@@ -25,13 +25,17 @@ import (
 func shardsShareTheNamespaces(t *testing.T, cluster *testcluster.Cluster) {
 	config := cluster.Config()
 	testcluster.InstallDatabaseManagers(t, config)
+	namespaces := kubernetes.NewForConfigOrDie(config).CoreV1().Namespaces()
+	newEnv := func(name string) *env {
+		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		testkit.Must(namespaces.Create(t.Context(), namespace, metav1.CreateOptions{}))(t)
+		return envIn(t, config, name)
+	}
 	var names []string
 	var envs []*env
 	for i := range 30 {
-		name := fmt.Sprintf("ns-%03d", i)
-		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
-		testkit.Must(kubernetes.NewForConfigOrDie(config).CoreV1().Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{}))(t)
-		names, envs = append(names, name), append(envs, envIn(t, config, name))
+		names = append(names, fmt.Sprintf("ns-%03d", i))
+		envs = append(envs, newEnv(names[i]))
 	}
 	start := func(t *testing.T, number, count int, change ...func(*options)) (*testkit.Buffer, func()) {
 		return envs[0].in(t).run(config, append(change, func(o *options) {
@@ -56,13 +60,17 @@ func shardsShareTheNamespaces(t *testing.T, cluster *testcluster.Cluster) {
 				cluster.StartAPIServer(t)
 			}
 			database := fmt.Sprint("round", round)
-			for _, e := range envs {
+			everywhere := append(slices.Clone(envs), newEnv(database)) // the cuts were made without this one
+			for _, e := range everywhere {
 				e.in(t).create(database, func(spec *dbv1alpha1.DatabaseManagerSpec) {
 					spec.DeploymentName, spec.Replicas = database, new(int32(0))
 				})
 			}
-			for _, e := range envs {
+			for _, e := range everywhere {
 				e.in(t).untilReady(database, rollout.ReasonScaledToZero)
+			}
+			if err := namespaces.Delete(t.Context(), database, metav1.DeleteOptions{}); err != nil {
+				t.Fatal(err)
 			}
 			for i, output := range printed {
 				if created := strings.Count(output.String(), "CREATED    Deployment ns-"); created != 10*(round+1) {
@@ -74,6 +82,10 @@ func shardsShareTheNamespaces(t *testing.T, cluster *testcluster.Cluster) {
 				}
 			}
 		}
+		testkit.Await(t, "the namespaces of the rounds are gone", func() bool {
+			list := testkit.Must(namespaces.List(t.Context(), metav1.ListOptions{}))(t)
+			return !slices.ContainsFunc(list.Items, func(n corev1.Namespace) bool { return strings.HasPrefix(n.Name, "round") })
+		})
 	})
 	t.Run("a second process has the shard of one that is gone", func(t *testing.T) {
 		first, stop := start(t, 2, 3)

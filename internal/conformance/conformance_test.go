@@ -161,13 +161,15 @@ func TestShardsKeepTheirPromises(t *testing.T) {
 	program, folder := testcluster.Build(t, chapter6), t.TempDir()
 	three, role := filepath.Join(folder, "three"), filepath.Join(folder, "rbac.yaml")
 	const script = "#!/bin/bash\ntrap 'wait; exit 0' TERM\nfor i in 1 2 3; do '%s' \"$@\" --shard=$i/3 & done\nwait\n"
-	names := strings.ReplaceAll(read(t, filepath.Join(testcluster.Root(t), rbac)), "[workbook-06-crd-codegen]", "[workbook-06-crd-codegen-1-of-1]")
-	if err := errors.Join(
-		os.WriteFile(three, fmt.Appendf(nil, script, program), 0o700), os.WriteFile(role, []byte(names), 0o600),
-	); err != nil {
+	const lease = "[workbook-06-crd-codegen"
+	rules := strings.ReplaceAll(read(t, filepath.Join(testcluster.Root(t), rbac)), lease+"]", lease+"-1-of-1]")
+	err := errors.Join(os.WriteFile(three, fmt.Appendf(nil, script, program), 0o700), os.WriteFile(role, []byte(rules), 0o600))
+	if err != nil {
 		t.Fatal(err)
 	}
-	for controller, claims := range map[string][]string{three: {"life", "crash", "quiet", "stability"}, program + " --shard=1/1": {"leaders"}} {
+	for controller, claims := range map[string][]string{
+		three: {"life", "crash", "quiet", "stability"}, program + " --shard=1/1": {"leaders"},
+	} {
 		code, output := conformance(t, "--controller", controller, "--claims", strings.Join(claims, ","), "--rbac", role,
 			"--sample", "3", "--timeout", "2m")
 		if kept := keptLine.FindAllString(output, -1); code != 0 || len(kept) != len(claims) {

@@ -1,12 +1,171 @@
 package testcluster
 
 import (
+	"context"
+	"fmt"
+	"math"
+	"net"
 	"os"
 	"os/exec"
 	"regexp"
+	"runtime"
+	"strconv"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 )
+
+// Meter measures what a part of a benchmark costs.
+type Meter struct {
+	client   *kubernetes.Clientset
+	received atomic.Int64
+}
+
+// Costs is what a part of a benchmark has cost.
+type Costs struct {
+	Memory    float64       // in bytes, in use more than before, with the garbage collected
+	Received  float64       // in bytes, of all connections
+	CPU       time.Duration // of this process
+	ServerCPU time.Duration // of the API server
+}
+
+// NewMeter returns a Meter, and a copy of config whose connections it counts.
+func NewMeter(b *testing.B, config *rest.Config) (*Meter, *rest.Config) {
+	b.Helper()
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		b.Fatal(err)
+	}
+	m := &Meter{client: client}
+	counted := rest.CopyConfig(config)
+	counted.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, network, address)
+		return countedConn{conn, &m.received}, err
+	}
+	return m, counted
+}
+
+// Start begins to measure. What it returns ends that. The collections of garbage before and after it do not count.
+func (m *Meter) Start(b *testing.B) (end func() Costs) {
+	b.Helper()
+	memory := HeapInUse()
+	server, received, cpu := m.serverCPU(b), m.received.Load(), ownCPU(b)
+	return func() Costs {
+		c := Costs{CPU: ownCPU(b) - cpu, Received: float64(m.received.Load() - received), ServerCPU: m.serverCPU(b) - server}
+		c.Memory = float64(HeapInUse()) - float64(memory)
+		return c
+	}
+}
+
+// Add adds costs, as of the next replica.
+func (c *Costs) Add(more Costs) {
+	c.Memory, c.Received = c.Memory+more.Memory, c.Received+more.Received
+	c.CPU, c.ServerCPU = c.CPU+more.CPU, c.ServerCPU+more.ServerCPU
+}
+
+// Max makes each the larger one of the two.
+func (c *Costs) Max(other Costs) {
+	c.Memory, c.Received = max(c.Memory, other.Memory), max(c.Received, other.Received)
+	c.CPU, c.ServerCPU = max(c.CPU, other.CPU), max(c.ServerCPU, other.ServerCPU)
+}
+
+// Report reports a share of the costs, such as 1/b.N, under names that end with a suffix.
+func (c Costs) Report(b *testing.B, share float64, suffix string) {
+	b.ReportMetric(c.Memory*share/1e6, "heap-MB"+suffix)
+	b.ReportMetric(c.Received*share/1e6, "received-MB"+suffix)
+	b.ReportMetric(c.CPU.Seconds()*share*1e3, "cpu-ms"+suffix)
+	b.ReportMetric(c.ServerCPU.Seconds()*share*1e3, "server-cpu-ms"+suffix)
+}
+
+// Chart draws costs as bars.
+type Chart struct {
+	names []string
+	costs []Costs
+}
+
+// Add adds a bar to each of the chart's parts.
+func (c *Chart) Add(name string, costs Costs) {
+	c.names, c.costs = append(c.names, name), append(c.costs, costs)
+}
+
+// String draws the memory and the CPU time: a bar for each.
+func (c *Chart) String() string {
+	var text strings.Builder
+	width := 0
+	for _, name := range c.names {
+		width = max(width, len(name))
+	}
+	part := func(title, unit string, value func(Costs) float64) {
+		most := 0.0
+		for _, costs := range c.costs {
+			most = max(most, value(costs))
+		}
+		fmt.Fprintln(&text, title)
+		for i, costs := range c.costs {
+			bar := strings.Repeat("█", int(math.Ceil(40*value(costs)/most)))
+			fmt.Fprintf(&text, "%-*s %s %.1f %s\n", width, c.names[i], bar, value(costs), unit)
+		}
+	}
+	part("memory of all replicas", "MB", func(c Costs) float64 { return c.Memory / 1e6 })
+	part("CPU time of all replicas", "s", func(c Costs) float64 { return c.CPU.Seconds() })
+	return text.String()
+}
+
+// HeapInUse collects the garbage, and returns the bytes in use.
+func HeapInUse() uint64 {
+	runtime.GC()
+	runtime.GC() // the first run's finalizers let go of more
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return stats.HeapAlloc
+}
+
+// countedConn counts what it reads.
+type countedConn struct {
+	net.Conn
+	received *atomic.Int64
+}
+
+func (c countedConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.received.Add(int64(n))
+	return n, err
+}
+
+// ownCPU returns the CPU time of this process.
+func ownCPU(b *testing.B) time.Duration {
+	b.Helper()
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+// serverCPU returns the API server's CPU time, by its own metrics.
+func (m *Meter) serverCPU(b *testing.B) time.Duration {
+	b.Helper()
+	metrics, err := m.client.Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	for line := range strings.Lines(string(metrics)) {
+		if value, ok := strings.CutPrefix(line, "process_cpu_seconds_total "); ok {
+			seconds, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+			if err != nil {
+				b.Fatal(err)
+			}
+			return time.Duration(seconds * float64(time.Second))
+		}
+	}
+	b.Fatal("the API server does not say how much CPU time it has taken")
+	return 0
+}
 
 // A command of a README that runs benchmarks of the README's package, and a line of its output with a figure.
 var (

@@ -115,7 +115,9 @@ func (c *Cluster) SetFeatureGate(t testing.TB, name string, isOn bool) {
 }
 
 // settingsFile is where kwokctl keeps with which arguments each component starts.
-func (c *Cluster) settingsFile() string { return filepath.Join(c.dir, ".kwok", "clusters", "workbook", "kwok.yaml") }
+func (c *Cluster) settingsFile() string {
+	return filepath.Join(c.dir, ".kwok", "clusters", "workbook", "kwok.yaml")
+}
 
 func (c *Cluster) settings(t testing.TB) string {
 	t.Helper()
