@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -56,13 +55,18 @@ func Benchmark50000Pods(b *testing.B) {
 	for _, v := range slices.Concat(p.variants(), p.moreVariants()) {
 		p.benchmark(b, v)
 	}
-	p.shards(b)
+	testcluster.Replicas(b, func(b *testing.B, number, count int, byServer bool) testcluster.Costs {
+		share := map[bool]float64{true: 1 / float64(count), false: 1}[byServer]
+		_, costs := p.sync(b, share, p.replica(b, number, count, byServer))
+		return costs
+	})
 }
 
 // pods are the pods that informers are measured on.
 type pods struct {
 	*testcluster.Meter
 	config    *rest.Config // what is received by it is counted
+	client    kubernetes.Interface
 	namespace string
 	number    int
 }
@@ -71,18 +75,19 @@ func newPods(b *testing.B) *pods {
 	config := testcluster.Config(b)
 	p := &pods{namespace: testcluster.Namespace(b, config)}
 	p.Meter, p.config = testcluster.NewMeter(b, config)
+	p.client = kubernetes.NewForConfigOrDie(p.config)
 	return p
 }
 
 // create creates pods until there are so many.
 func (p *pods) create(b *testing.B, number int) {
-	createPods(b, p.config, p.namespace, p.number, number)
+	createPods(b, p.client, p.namespace, p.number, number)
 	p.number = number
 }
 
 // informer returns an informer on those of the pods that the list options ask for.
-func (p *pods) informer(config *rest.Config, tweak func(*metav1.ListOptions)) cache.SharedIndexInformer {
-	return coreinformers.NewFilteredPodInformer(kubernetes.NewForConfigOrDie(config), p.namespace, 0, nil, tweak)
+func (p *pods) informer(tweak func(*metav1.ListOptions)) cache.SharedIndexInformer {
+	return coreinformers.NewFilteredPodInformer(p.client, p.namespace, 0, nil, tweak)
 }
 
 // variant is a way to have pods in a store.
@@ -94,11 +99,9 @@ type variant struct {
 
 func (p *pods) variants() []variant {
 	return []variant{
-		{"as they come", 1, func(*testing.B) []cache.SharedIndexInformer {
-			return []cache.SharedIndexInformer{p.informer(p.config, nil)}
-		}},
+		{"as they come", 1, func(*testing.B) []cache.SharedIndexInformer { return []cache.SharedIndexInformer{p.informer(nil)} }},
 		{"without managedFields", 1, func(b *testing.B) []cache.SharedIndexInformer {
-			informer := p.informer(p.config, nil)
+			informer := p.informer(nil)
 			if err := informer.SetTransform(stripManagedFields); err != nil {
 				b.Fatal(err)
 			}
@@ -110,7 +113,7 @@ func (p *pods) variants() []variant {
 			return []cache.SharedIndexInformer{informer.Informer()}
 		}},
 		{"a quarter", 0.25, func(b *testing.B) []cache.SharedIndexInformer {
-			return []cache.SharedIndexInformer{p.shard(b, 1, 4, true)}
+			return []cache.SharedIndexInformer{p.replica(b, 1, 4, true)}
 		}},
 	}
 }
@@ -119,20 +122,21 @@ func (p *pods) moreVariants() []variant {
 	return []variant{
 		{"a tenth, by a field selector", 0.1, func(*testing.B) []cache.SharedIndexInformer {
 			tweak := func(options *metav1.ListOptions) { options.FieldSelector = "spec.schedulerName=" + otherScheduler }
-			return []cache.SharedIndexInformer{p.informer(p.config, tweak)}
+			return []cache.SharedIndexInformer{p.informer(tweak)}
 		}},
 		{"in JSON", 1, func(*testing.B) []cache.SharedIndexInformer {
 			config := rest.CopyConfig(p.config)
 			config.ContentType = "application/json" // the clientset asks for protobuf where nothing is set
-			return []cache.SharedIndexInformer{p.informer(config, nil)}
+			client := kubernetes.NewForConfigOrDie(config)
+			return []cache.SharedIndexInformer{coreinformers.NewFilteredPodInformer(client, p.namespace, 0, nil, nil)}
 		}},
 		{"by a list, not a stream", 1, func(b *testing.B) []cache.SharedIndexInformer {
 			clientfeatures.SetFeatureDuringTest(b, features.WatchListClient, false)
-			return []cache.SharedIndexInformer{p.informer(p.config, nil)}
+			return []cache.SharedIndexInformer{p.informer(nil)}
 		}},
 		{"ten informers", 1, func(*testing.B) (informers []cache.SharedIndexInformer) {
 			for range 10 {
-				informers = append(informers, p.informer(p.config, nil))
+				informers = append(informers, p.informer(nil))
 			}
 			return informers
 		}},
@@ -173,157 +177,116 @@ func (p *pods) sync(b *testing.B, share float64, informers ...cache.SharedIndexI
 	took := time.Since(start)
 	costs := end()
 	for _, informer := range informers {
-		if have := float64(len(informer.GetStore().ListKeys())) / float64(p.number); math.Abs(have-share) > 0.05 {
+		objects := len(informer.GetStore().ListKeys())
+		costs.Objects += objects
+		if have := float64(objects) / float64(p.number); math.Abs(have-share) > 0.05 {
 			b.Errorf("it has %.2f of the pods, want %.2f", have, share)
 		}
 	}
 	return took, costs
 }
 
-// shard returns the informer of one of so many replicas. Its handler gets the replica's pods. Either the server sends no others, or it
+// replica returns the informer of one of so many replicas. Its handler gets the replica's pods: either the server sends no others, or it
 // sends all.
-func (p *pods) shard(b *testing.B, number, count int, byServer bool) cache.SharedIndexInformer {
+func (p *pods) replica(b *testing.B, number, count int, byServer bool) cache.SharedIndexInformer {
 	b.Helper()
 	var s shard.Shard
 	if err := s.Parse(fmt.Sprintf("%d/%d", number, count)); err != nil {
 		b.Fatal(err)
 	}
-	informer := p.informer(p.config, func(options *metav1.ListOptions) {
+	informer := cache.NewTypedSharedIndexInformer[*corev1.Pod](p.informer(func(options *metav1.ListOptions) {
 		if byServer {
 			options.ShardSelector = s.String()
 		}
-	})
-	handler := shard.Filter(s, program.NewPrinter(io.Discard), cache.TypedResourceEventHandler[*corev1.Pod](
-		cache.TypedResourceEventHandlerFuncs[*corev1.Pod]{AddFunc: func(*corev1.Pod) {}}))
-	if _, err := cache.NewTypedSharedIndexInformer[*corev1.Pod](informer).AddTypedEventHandler(handler); err != nil {
+	}))
+	var handler cache.TypedResourceEventHandler[*corev1.Pod] = coreinformers.PodHandlerFuncs{}
+	registration, err := informer.AddTypedEventHandler(shard.Filter(s, program.NewPrinter(io.Discard), handler))
+	if err != nil {
 		b.Fatal(err)
 	}
-	return informer
+	return handled{informer, registration}
 }
 
-// shards has 1, 2, 4 and 8 replicas share the pods, one after the other: the server filters, and then each replica does. It reports the
-// costs of the largest replica, and of all. At the end it draws them.
-func (p *pods) shards(b *testing.B) {
-	counts := []int{1, 2, 4, 8}
-	var chart testcluster.Chart
-	for _, byServer := range []bool{true, false} {
-		filter := map[bool]string{true: "the server filters", false: "each replica filters"}[byServer]
-		for _, count := range counts {
-			share := map[bool]float64{true: 1 / float64(count), false: 1}[byServer]
-			name := fmt.Sprintf("replicas=%d, %s", count, filter)
-			b.Run(name, func(b *testing.B) {
-				var all, largest testcluster.Costs
-				for b.Loop() {
-					all, largest = testcluster.Costs{}, testcluster.Costs{}
-					for number := range count {
-						_, costs := p.sync(b, share, p.shard(b, number+1, count, byServer))
-						all.Add(costs)
-						largest.Max(costs)
-					}
-				}
-				b.ReportMetric(0, "ns/op")
-				b.ReportMetric(float64(p.number)*share*float64(count), "objects-of-all")
-				largest.Report(b, 1, "")
-				all.Report(b, 1, "-of-all")
-				chart.Add(name, all)
-			})
-		}
-	}
-	fmt.Fprintln(os.Stderr, chart.String()) // a benchmark that has others in it prints no log
+// handled has synced when its handler has seen all.
+type handled struct {
+	cache.SharedIndexInformer
+	registration cache.ResourceEventHandlerRegistration
 }
+
+func (h handled) HasSyncedChecker() cache.DoneChecker { return h.registration.HasSyncedChecker() }
 
 // growth is what so many pods cost.
 type growth struct {
-	pods               int
-	sync, resync, read time.Duration
-	memory             float64 // in bytes
+	pods         int
+	sync, resync time.Duration
+	memory       float64 // in bytes
 }
 
-// growth has an informer resync each second. It reports the time until it has synced, how much more memory is in use then, and how long a
-// resync takes, until a handler has seen all pods; and how long it takes to read one field of each, which the processor's caches cannot
-// hold all. The exponents say how these grow with the number of pods since the last time: 1 is in proportion.
+// growth reports the time until an informer has synced, how much more memory is in use then, and how long a resync takes, until a handler
+// has seen all pods. The exponents say how these grow with the number of pods since the last time: 1 is in proportion.
 func (p *pods) growth(b *testing.B, before growth) growth {
-	now := growth{pods: p.number, sync: time.Hour, resync: time.Hour, read: time.Hour}
+	now := growth{pods: p.number, sync: time.Hour, resync: time.Hour}
 	for b.Loop() {
-		heap := testcluster.HeapInUse()
-		informer := coreinformers.NewFilteredPodInformer(kubernetes.NewForConfigOrDie(p.config), p.namespace, time.Second, nil, nil)
-		resynced := resyncOf(b, informer, p.number)
-		ctx, cancel := context.WithCancel(b.Context())
-		var group sync.WaitGroup
-		start := time.Now()
-		group.Go(func() { informer.RunWithContext(ctx) })
-		if !cache.WaitFor(ctx, "", informer.HasSyncedChecker()) {
-			b.Fatal("it has not synced")
-		}
-		now.sync = min(now.sync, time.Since(start)) // what takes longer has waited for others on this machine
-		now.memory += float64(testcluster.HeapInUse()) - float64(heap)
-		now.resync = min(now.resync, <-resynced)
-		cancel()
-		group.Wait()
-		now.read = min(now.read, readOf(informer.GetStore()))
+		took, costs := p.sync(b, 1, p.informer(nil))
+		now.sync = min(now.sync, took) // what takes longer has waited for others on this machine
+		now.memory += costs.Memory
+		now.resync = min(now.resync, p.resync(b))
 	}
 	now.memory /= float64(b.N)
 	b.ReportMetric(now.sync.Seconds()*1e3, "fastest-ms/sync")
 	b.ReportMetric(now.memory/1e6, "heap-MB")
 	b.ReportMetric(now.resync.Seconds()*1e3, "fastest-ms/resync")
-	b.ReportMetric(now.read.Seconds()*1e3, "fastest-ms/read")
 	b.ReportMetric(0, "ns/op")
-	if before.pods > 0 {
+	if before.pods > 0 && before.pods < now.pods {
 		more := math.Log(float64(now.pods) / float64(before.pods))
 		b.ReportMetric(math.Log(now.sync.Seconds()/before.sync.Seconds())/more, "sync-exponent")
 		b.ReportMetric(math.Log(now.memory/before.memory)/more, "heap-exponent")
 		b.ReportMetric(math.Log(now.resync.Seconds()/before.resync.Seconds())/more, "resync-exponent")
-		b.ReportMetric(math.Log(now.read.Seconds()/before.read.Seconds())/more, "read-exponent")
 	}
 	return now
 }
 
-// resyncOf returns how long the fastest of five resyncs takes, from its first pod to its last.
-func resyncOf(b *testing.B, informer cache.SharedIndexInformer, pods int) <-chan time.Duration {
+// resync has an informer resync each second. It returns how long the fastest of five resyncs takes, from its first pod to its last.
+func (p *pods) resync(b *testing.B) time.Duration {
+	b.Helper()
+	informer := coreinformers.NewFilteredPodInformer(p.client, p.namespace, time.Second, nil, nil)
 	took := make(chan time.Duration, 1)
 	seen, start, fastest := 0, time.Time{}, time.Hour
 	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{UpdateFunc: func(_, _ any) {
-		if seen%pods == 0 {
+		if seen%p.number == 0 {
 			start = time.Now()
 		}
-		if seen++; seen%pods == 0 {
+		if seen++; seen%p.number == 0 {
 			fastest = min(fastest, time.Since(start))
 		}
-		if seen == 5*pods {
+		if seen == 5*p.number {
 			took <- fastest
 		}
 	}})
 	if err != nil {
 		b.Fatal(err)
 	}
-	return took
-}
-
-// readOf returns how long the fastest of five rounds takes that reads a field of each pod.
-func readOf(store cache.Store) time.Duration {
-	fastest, keys := time.Hour, store.ListKeys()
-	for range 5 {
-		start := time.Now()
-		for _, key := range keys {
-			if object, _, _ := store.GetByKey(key); object.(*corev1.Pod).ResourceVersion == "" {
-				panic("a pod without a resourceVersion")
-			}
-		}
-		fastest = min(fastest, time.Since(start))
-	}
-	return fastest
+	ctx, cancel := context.WithCancel(b.Context())
+	var group sync.WaitGroup
+	defer group.Wait()
+	defer cancel()
+	group.Go(func() { informer.RunWithContext(ctx) })
+	return <-took
 }
 
 // BenchmarkDecode decodes a pod from each of the formats that a client can ask for. The API server sends CBOR only with its feature gate
-// CBORServingAndStorage, and client-go asks for it only with its own, ClientsPreferCBOR.
+// CBORServingAndStorage. client-go asks for it only with its own gate ClientsAllowCBOR, and a clientset only with ClientsPreferCBOR, too.
 func BenchmarkDecode(b *testing.B) {
 	types := scheme.Scheme
-	for name, format := range map[string]runtime.Serializer{
-		"protobuf": protobuf.NewSerializer(types, types),
-		"JSON":     json.NewSerializerWithOptions(json.DefaultMetaFactory, types, types, json.SerializerOptions{}),
-		"CBOR":     cbor.NewSerializer(types, types),
+	for _, format := range []struct {
+		name string
+		runtime.Serializer
+	}{
+		{"protobuf", protobuf.NewSerializer(types, types)},
+		{"CBOR", cbor.NewSerializer(types, types)},
+		{"JSON", json.NewSerializerWithOptions(json.DefaultMetaFactory, types, types, json.SerializerOptions{})},
 	} {
-		b.Run(name, func(b *testing.B) {
+		b.Run(format.name, func(b *testing.B) {
 			pod := benchPod(1)
 			pod.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
 			text, err := runtime.Encode(format, pod)
@@ -383,8 +346,8 @@ func benchPod(number int) *corev1.Pod {
 }
 
 // createPods creates the pods with these numbers.
-func createPods(b *testing.B, config *rest.Config, namespace string, from, to int) {
-	pods := kubernetes.NewForConfigOrDie(config).CoreV1().Pods(namespace)
+func createPods(b *testing.B, client kubernetes.Interface, namespace string, from, to int) {
+	pods := client.CoreV1().Pods(namespace)
 	testkit.Repeat(b, "creating pods", to-from, func(ctx context.Context, number int) error {
 		wanted := benchPod(from + number)
 		pod, err := pods.Create(ctx, wanted, metav1.CreateOptions{FieldManager: "kube-controller-manager"})

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -21,6 +20,7 @@ import (
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
 
 	"example.com/client-go-workbook/06-crd-codegen/children"
 	"example.com/client-go-workbook/06-crd-codegen/database"
@@ -168,7 +168,7 @@ func (b *bench) alone() {
 // the requests of ten.
 func (b *bench) controlled(namespace string, n int) (took time.Duration, bytes float64, resync time.Duration, requests int) {
 	b.Helper()
-	before := heap()
+	before := testcluster.LiveHeap()
 	b.counted.take()
 	start := time.Now()
 	output := &counter{words: map[string]int{}}
@@ -200,19 +200,12 @@ func (b *bench) controlled(namespace string, n int) (took time.Duration, bytes f
 			b.Logf("ten resyncs: %d %s", count, kind)
 		}
 	}
-	return took, (heap() - before) / float64(n), resync, requests
+	return took, (testcluster.LiveHeap() - before) / float64(n), resync, requests
 }
 
 // settled reports whether every object's status is about what there is.
 func (c *Controller) settled() bool {
 	return c.consistency.Len() == 0
-}
-
-func heap() float64 {
-	runtime.GC()
-	var stats runtime.MemStats
-	runtime.ReadMemStats(&stats)
-	return float64(stats.HeapAlloc)
 }
 
 // counter counts lines by their first word.
@@ -344,8 +337,8 @@ func BenchmarkObjects(b *testing.B) {
 	}
 }
 
-// BenchmarkShards has 1, 2, 4 and 8 replicas share the 100 namespaces of 10,000 DatabaseManagers, one after the other: the server filters,
-// and then each replica does. It reports what the largest replica has cost until it has looked at all of its objects, and what all have.
+// BenchmarkShards has 1, 2, 4 and 8 replicas share the 100 namespaces of 10,000 DatabaseManagers. A replica costs what it takes until it
+// has looked at all of its objects.
 func BenchmarkShards(b *testing.B) {
 	const number, namespaces = 10_000, 100
 	e := newBench(b)
@@ -356,53 +349,27 @@ func BenchmarkShards(b *testing.B) {
 	}
 	names = slices.Compact(slices.Sorted(slices.Values(names)))
 	e.controlled(metav1.NamespaceAll, number)
-	meter, counted := testcluster.NewMeter(b, e.config)
-	var chart testcluster.Chart
-	unfiltered := testkit.IgnoreShards(b, counted)
-	for filter, config := range map[string]*rest.Config{"the server filters": counted, "each replica filters": unfiltered} {
-		for _, count := range []int{1, 2, 4, 8} {
-			name := fmt.Sprintf("replicas=%d, %s", count, filter)
-			b.Run(name, func(b *testing.B) {
-				var all, largest testcluster.Costs
-				for b.Loop() {
-					all, largest = testcluster.Costs{}, testcluster.Costs{}
-					for i := range count {
-						part := fmt.Sprintf("%d/%d:%s", i+1, count, strings.Join(shard.Cuts(names, count), ","))
-						costs := replica(b, meter, config, part)
-						all.Add(costs)
-						largest.Max(costs)
-					}
-				}
-				b.ReportMetric(0, "ns/op")
-				largest.Report(b, 1, "")
-				all.Report(b, 1, "-of-all")
-				chart.Add(name, all)
-			})
+	meter, filtered := testcluster.NewMeter(b, e.config)
+	configs := map[bool]*rest.Config{true: filtered, false: testkit.IgnoreShards(b, filtered)}
+	testcluster.Replicas(b, func(b *testing.B, number, count int, byServer bool) testcluster.Costs {
+		var s shard.Shard
+		if err := s.ParseNamespaces(fmt.Sprintf("%d/%d:%s", number, count, strings.Join(shard.Cuts(names, count), ","))); err != nil {
+			b.Fatal(err)
 		}
-	}
-	fmt.Fprintln(os.Stderr, chart.String()) // a benchmark that has others in it prints no log
-}
-
-// replica returns what a controller costs until it has looked at all objects of its part.
-func replica(b *testing.B, meter *testcluster.Meter, config *rest.Config, part string) testcluster.Costs {
-	b.Helper()
-	var s shard.Shard
-	if err := s.ParseNamespaces(part); err != nil {
-		b.Fatal(err)
-	}
-	end := meter.Start(b)
-	client, databases := kubernetes.NewForConfigOrDie(config), versioned.NewForConfigOrDie(config)
-	c, stop := startController(b, client, databases, metav1.NamespaceAll, benchWorkers, io.Discard, func(all *selection) { all.shard = s })
-	defer stop()
-	testkit.Await(b, "the first sync of each", func() bool {
+		end := meter.Start(b)
+		client, databases := kubernetes.NewForConfigOrDie(configs[byServer]), versioned.NewForConfigOrDie(configs[byServer])
+		c, stop := startController(b, client, databases, metav1.NamespaceAll, benchWorkers, io.Discard, func(all *selection) { all.shard = s })
+		defer stop()
+		testkit.Await(b, "the first sync of each", func() bool {
+			isLate := slices.ContainsFunc(c.informers, func(informer cache.SharedInformer) bool { return !informer.HasSynced() })
+			return !isLate && c.idle() && c.syncs.Load() >= int64(len(c.databaseIndexer.ListKeys()))
+		})
+		costs := end()
 		for _, informer := range c.informers {
-			if !informer.HasSynced() {
-				return false
-			}
+			costs.Objects += len(informer.GetStore().ListKeys())
 		}
-		return c.idle() && c.syncs.Load() >= int64(len(c.databaseIndexer.ListKeys()))
+		return costs
 	})
-	return end()
 }
 
 // quiet waits until Kubernetes is through with a Deployment, and the controller with what came of it.
@@ -462,7 +429,7 @@ func BenchmarkPodMemory(b *testing.B) {
 	const n = 5000
 	memory := func(transform func(any) (any, error)) float64 {
 		pods := make([]any, n)
-		before := heap()
+		before := testcluster.LiveHeap()
 		for i := range pods {
 			pod := &corev1.Pod{}
 			if err := pod.Unmarshal(text); err != nil {
@@ -472,7 +439,7 @@ func BenchmarkPodMemory(b *testing.B) {
 				b.Fatal(err)
 			}
 		}
-		bytes := (heap() - before) / n
+		bytes := (testcluster.LiveHeap() - before) / n
 		runtime.KeepAlive(pods)
 		return bytes
 	}

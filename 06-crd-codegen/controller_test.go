@@ -53,12 +53,12 @@ func startController(
 	childFactory.StartWithContext(ctx)
 	var group sync.WaitGroup
 	group.Go(func() { c.Run(ctx, context.WithoutCancel(ctx), workers) })
-	stop = func() {
+	stop = sync.OnceFunc(func() { // later, it keeps no store alive
 		cancel()
 		group.Wait()
 		databaseFactory.Shutdown()
 		childFactory.Shutdown()
-	}
+	})
 	t.Cleanup(stop)
 	return c, stop
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
+	"example.com/client-go-workbook/internal/controller/election"
 	"example.com/client-go-workbook/internal/controller/rollout"
 	"example.com/client-go-workbook/internal/shard"
 	"example.com/client-go-workbook/internal/test/testcluster"
@@ -25,7 +26,8 @@ import (
 func shardsShareTheNamespaces(t *testing.T, cluster *testcluster.Cluster) {
 	config := cluster.Config()
 	testcluster.InstallDatabaseManagers(t, config)
-	namespaces := kubernetes.NewForConfigOrDie(config).CoreV1().Namespaces()
+	client := kubernetes.NewForConfigOrDie(config)
+	namespaces := client.CoreV1().Namespaces()
 	newEnv := func(name string) *env {
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		testkit.Must(namespaces.Create(t.Context(), namespace, metav1.CreateOptions{}))(t)
@@ -40,7 +42,7 @@ func shardsShareTheNamespaces(t *testing.T, cluster *testcluster.Cluster) {
 	start := func(t *testing.T, number, count int, change ...func(*options)) (*testkit.Buffer, func()) {
 		return envs[0].in(t).run(config, append(change, func(o *options) {
 			o.namespace = ""
-			o.election.Enabled, o.election.Namespace = true, "default"
+			o.election = election.Options{Enabled: true, Namespace: "default", LeaseDuration: 2 * time.Minute} // longer than a restart
 			value := fmt.Sprintf("%d/%d:%s", number, count, strings.Join(shard.Cuts(names, count), ","))
 			if err := o.shard.ParseNamespaces(value); err != nil {
 				t.Fatal(err)
@@ -48,6 +50,7 @@ func shardsShareTheNamespaces(t *testing.T, cluster *testcluster.Cluster) {
 		})...)
 	}
 	t.Run("the API server is restarted without the feature gate, and with it", func(t *testing.T) {
+		const gate = "ShardedListAndWatch"
 		var printed []*testkit.Buffer
 		for number := 1; number <= 3; number++ {
 			output, _ := start(t, number, 3)
@@ -56,8 +59,13 @@ func shardsShareTheNamespaces(t *testing.T, cluster *testcluster.Cluster) {
 		for round, isOn := range []bool{true, false, true} {
 			if round > 0 {
 				cluster.StopAPIServer(t)
-				cluster.SetFeatureGate(t, "ShardedListAndWatch", isOn)
+				cluster.SetFeatureGate(t, gate, isOn)
 				cluster.StartAPIServer(t)
+				metrics := testkit.Must(client.Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(t.Context()))(t)
+				want := fmt.Sprintf("kubernetes_feature_enabled{name=%q,stage=\"ALPHA\"} %d", gate, map[bool]int{true: 1}[isOn])
+				if !strings.Contains(string(metrics), want) {
+					t.Fatalf("the API server has not the metric %s", want)
+				}
 			}
 			database := fmt.Sprint("round", round)
 			everywhere := append(slices.Clone(envs), newEnv(database)) // the cuts were made without this one
@@ -72,7 +80,9 @@ func shardsShareTheNamespaces(t *testing.T, cluster *testcluster.Cluster) {
 			if err := namespaces.Delete(t.Context(), database, metav1.DeleteOptions{}); err != nil {
 				t.Fatal(err)
 			}
+			later := 0
 			for i, output := range printed {
+				later += strings.Count(output.String(), "CREATED    Deployment "+database+"/")
 				if created := strings.Count(output.String(), "CREATED    Deployment ns-"); created != 10*(round+1) {
 					t.Errorf("%s: shard %d has created %d Deployments, want 10 in each round:\n%s", database, i+1, created, output)
 				}
@@ -80,6 +90,9 @@ func shardsShareTheNamespaces(t *testing.T, cluster *testcluster.Cluster) {
 				if foreign := output.Lines("SHARD"); len(foreign) != min(round, 1) {
 					t.Errorf("%s: shard %d: %q", database, i+1, foreign)
 				}
+			}
+			if later != 1 {
+				t.Errorf("%s: the Deployment in the new namespace was created %d times", database, later)
 			}
 		}
 		testkit.Await(t, "the namespaces of the rounds are gone", func() bool {

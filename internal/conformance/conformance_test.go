@@ -152,18 +152,18 @@ func TestChapter5KeepsItsPromises(t *testing.T) {
 	}
 }
 
-// TestShardsKeepTheirPromises has three processes at once, each with its shard of the namespaces, for a controller. For an election it has
-// one shard: it kills, pauses and cuts off the leader.
+// TestShardsKeepTheirPromises has three processes at once for a controller, each with its shard of the namespaces. Of each promise, one
+// process has the namespace, and the other two write nothing. For an election it has one shard: it kills, pauses and cuts off the leader.
 func TestShardsKeepTheirPromises(t *testing.T) {
 	testkit.All(t, "tries a controller for a minute")
 	t.Parallel()
 	testcluster.Config(t)
 	program, folder := testcluster.Build(t, chapter6), t.TempDir()
 	three, role := filepath.Join(folder, "three"), filepath.Join(folder, "rbac.yaml")
-	const script = "#!/bin/bash\ntrap 'wait; exit 0' TERM\nfor i in 1 2 3; do '%s' \"$@\" --shard=$i/3 & done\nwait\n"
+	const script = "#!/bin/bash\ntrap 'wait; exit 0' TERM\nfor i in 1 2 3; do '%s' \"$@\" --shard=$i/3 >>'%s'.$i & done\nwait\n"
 	const lease = "[workbook-06-crd-codegen"
 	rules := strings.ReplaceAll(read(t, filepath.Join(testcluster.Root(t), rbac)), lease+"]", lease+"-1-of-1]")
-	err := errors.Join(os.WriteFile(three, fmt.Appendf(nil, script, program), 0o700), os.WriteFile(role, []byte(rules), 0o600))
+	err := errors.Join(os.WriteFile(three, fmt.Appendf(nil, script, program, three), 0o700), os.WriteFile(role, []byte(rules), 0o600))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +176,22 @@ func TestShardsKeepTheirPromises(t *testing.T) {
 			t.Errorf("%s: exit code %d:\n%s", controller, code, output)
 		}
 	}
+	writers := map[string]string{} // by namespace
+	for i := range 3 {
+		file := fmt.Sprintf("%s.%d", three, i+1)
+		for _, line := range createdLine.FindAllStringSubmatch(read(t, file), -1) {
+			if writer, isKnown := writers[line[1]]; isKnown && writer != file {
+				t.Errorf("%s and %s write in namespace %s", writer, file, line[1])
+			}
+			writers[line[1]] = file
+		}
+	}
+	if len(writers) == 0 {
+		t.Error("no shard has created a Deployment")
+	}
 }
+
+var createdLine = regexp.MustCompile(`(?m)^CREATED +Deployment (\S+)/`)
 
 // patches returns the broken controllers: each is a patch of chapter 6, whose first word is the promise that it breaks.
 func patches(t *testing.T) (files []string) {

@@ -316,7 +316,11 @@ func (c *cluster) kindUp(ctx context.Context, nodes int) error {
 		// kind reads in the containers' log that the nodes have begun, for 30 seconds. A busy machine needs longer, and in some
 		// versions of Docker the log stands still (github.com/kubernetes-sigs/kind/issues/3758).
 		say("kind has not seen a node begin: trying once more.")
-		err = provider.Create(name, options...)
+		if again := provider.Create(name, options...); again != nil {
+			err = errors.Join(err, again)
+		} else {
+			err = nil
+		}
 	}
 	if err != nil {
 		return messagef("%v\nkind could not make the cluster: see above, run make doctor, or take CLUSTER=local make cluster.", err)

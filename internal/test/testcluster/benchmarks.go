@@ -28,6 +28,7 @@ type Meter struct {
 
 // Costs is what a part of a benchmark has cost.
 type Costs struct {
+	Objects   int           // in the stores
 	Memory    float64       // in bytes, in use more than before, with the garbage collected
 	Received  float64       // in bytes, of all connections
 	CPU       time.Duration // of this process
@@ -53,76 +54,93 @@ func NewMeter(b *testing.B, config *rest.Config) (*Meter, *rest.Config) {
 // Start begins to measure. What it returns ends that. The collections of garbage before and after it do not count.
 func (m *Meter) Start(b *testing.B) (end func() Costs) {
 	b.Helper()
-	memory := HeapInUse()
+	memory := LiveHeap()
 	server, received, cpu := m.serverCPU(b), m.received.Load(), ownCPU(b)
 	return func() Costs {
 		c := Costs{CPU: ownCPU(b) - cpu, Received: float64(m.received.Load() - received), ServerCPU: m.serverCPU(b) - server}
-		c.Memory = float64(HeapInUse()) - float64(memory)
+		c.Memory = LiveHeap() - memory
 		return c
 	}
 }
 
 // Add adds costs, as of the next replica.
 func (c *Costs) Add(more Costs) {
-	c.Memory, c.Received = c.Memory+more.Memory, c.Received+more.Received
+	c.Objects, c.Memory, c.Received = c.Objects+more.Objects, c.Memory+more.Memory, c.Received+more.Received
 	c.CPU, c.ServerCPU = c.CPU+more.CPU, c.ServerCPU+more.ServerCPU
 }
 
 // Max makes each the larger one of the two.
 func (c *Costs) Max(other Costs) {
-	c.Memory, c.Received = max(c.Memory, other.Memory), max(c.Received, other.Received)
+	c.Objects, c.Memory, c.Received = max(c.Objects, other.Objects), max(c.Memory, other.Memory), max(c.Received, other.Received)
 	c.CPU, c.ServerCPU = max(c.CPU, other.CPU), max(c.ServerCPU, other.ServerCPU)
 }
 
 // Report reports a share of the costs, such as 1/b.N, under names that end with a suffix.
 func (c Costs) Report(b *testing.B, share float64, suffix string) {
+	b.ReportMetric(float64(c.Objects)*share, "objects"+suffix)
 	b.ReportMetric(c.Memory*share/1e6, "heap-MB"+suffix)
 	b.ReportMetric(c.Received*share/1e6, "received-MB"+suffix)
 	b.ReportMetric(c.CPU.Seconds()*share*1e3, "cpu-ms"+suffix)
 	b.ReportMetric(c.ServerCPU.Seconds()*share*1e3, "server-cpu-ms"+suffix)
 }
 
-// Chart draws costs as bars.
-type Chart struct {
-	names []string
-	costs []Costs
-}
-
-// Add adds a bar to each of the chart's parts.
-func (c *Chart) Add(name string, costs Costs) {
-	c.names, c.costs = append(c.names, name), append(c.costs, costs)
-}
-
-// String draws the memory and the CPU time: a bar for each.
-func (c *Chart) String() string {
-	var text strings.Builder
-	width := 0
-	for _, name := range c.names {
-		width = max(width, len(name))
-	}
-	part := func(title, unit string, value func(Costs) float64) {
-		most := 0.0
-		for _, costs := range c.costs {
-			most = max(most, value(costs))
+// Replicas measures 1, 2, 4 and 8 replicas that share the objects, one after the other: the server filters, and then each replica does. It
+// reports the largest of each cost, and that of all replicas, and draws these.
+func Replicas(b *testing.B, measure func(b *testing.B, number, count int, byServer bool) Costs) {
+	b.Helper()
+	var names []string
+	var costs []Costs // of all replicas
+	for _, filter := range []string{"the server filters", "each replica filters"} {
+		byServer := len(names) == 0 || strings.HasSuffix(names[0], filter)
+		for _, count := range []int{1, 2, 4, 8} {
+			name := fmt.Sprintf("replicas=%d, %s", count, filter)
+			b.Run(name, func(b *testing.B) {
+				var all, largest Costs
+				for b.Loop() {
+					for number := range count {
+						one := measure(b, number+1, count, byServer)
+						all.Add(one)
+						largest.Max(one)
+					}
+				}
+				share := 1 / float64(b.N)
+				b.ReportMetric(0, "ns/op")
+				largest.Report(b, 1, "")
+				all.Report(b, share, "-of-all")
+				all.Objects /= b.N
+				all.Memory, all.CPU = all.Memory*share, all.CPU/time.Duration(b.N)
+				names, costs = append(names, name), append(costs, all)
+				if want := costs[0].Objects * map[bool]int{true: 1, false: count}[byServer]; all.Objects != want {
+					b.Errorf("the stores have %d objects, want %d", all.Objects, want)
+				}
+			})
 		}
-		fmt.Fprintln(&text, title)
-		for i, costs := range c.costs {
-			bar := strings.Repeat("█", int(math.Ceil(40*value(costs)/most)))
-			fmt.Fprintf(&text, "%-*s %s %.1f %s\n", width, c.names[i], bar, value(costs), unit)
-		}
 	}
-	part("memory of all replicas", "MB", func(c Costs) float64 { return c.Memory / 1e6 })
-	part("CPU time of all replicas", "s", func(c Costs) float64 { return c.CPU.Seconds() })
-	return text.String()
+	fmt.Fprintln(os.Stderr, bars("memory in use, of all replicas", "MB", names, costs, func(c Costs) float64 { return c.Memory / 1e6 }))
+	fmt.Fprintln(os.Stderr, bars("CPU time of all replicas", "s", names, costs, func(c Costs) float64 { return c.CPU.Seconds() }))
 }
 
-// HeapInUse collects the garbage, and returns the bytes in use.
-func HeapInUse() uint64 {
+// bars draws a value of each of the costs.
+func bars(title, unit string, names []string, costs []Costs, value func(Costs) float64) string {
+	width, most := 0, 0.0
+	for i := range costs {
+		width, most = max(width, len(names[i])), max(most, value(costs[i]))
+	}
+	text := title + "\n"
+	for i := range costs {
+		bar := strings.Repeat("█", max(0, int(math.Ceil(40*value(costs[i])/most))))
+		text += fmt.Sprintf("%-*s %s %.1f %s\n", width, names[i], bar, value(costs[i]), unit)
+	}
+	return text
+}
+
+// LiveHeap collects the garbage, and returns the bytes of what is left.
+func LiveHeap() float64 {
 	runtime.GC()
 	runtime.GC() // the first run's finalizers let go of more
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
-	return stats.HeapAlloc
+	return float64(stats.HeapAlloc)
 }
 
 // countedConn counts what it reads.
