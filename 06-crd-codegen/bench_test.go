@@ -358,7 +358,8 @@ func BenchmarkShards(b *testing.B) {
 		}
 		end := meter.Start(b)
 		client, databases := kubernetes.NewForConfigOrDie(configs[byServer]), versioned.NewForConfigOrDie(configs[byServer])
-		c, stop := startController(b, client, databases, metav1.NamespaceAll, benchWorkers, io.Discard, func(all *selection) { all.shard = s })
+		part := func(all *selection) { all.shard = s }
+		c, stop := startController(b, client, databases, metav1.NamespaceAll, benchWorkers, io.Discard, part)
 		defer stop()
 		testkit.Await(b, "the first sync of each", func() bool {
 			isLate := slices.ContainsFunc(c.informers, func(informer cache.SharedInformer) bool { return !informer.HasSynced() })
