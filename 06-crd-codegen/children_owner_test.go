@@ -177,6 +177,8 @@ func TestOrphanedDuringASync(t *testing.T) {
 			return err == nil && exists && len(stored.(*corev1.Service).OwnerReferences) == 0
 		})
 	}
+	answered := make(chan int, 1)
+	hook.answered = func(code int) { answered <- code }
 	c = e.startController(hook.wrap(e.config))
 	d := e.createWithAll("db")
 	e.untilReady("db", rollout.ReasonScaledToZero)
@@ -187,7 +189,9 @@ func TestOrphanedDuringASync(t *testing.T) {
 	if err := e.deployments.Delete(e.Context(), "db", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	untilGone(e, "the DatabaseManager", e.databases.Get, "db")
+	if code := <-answered; code != http.StatusCreated {
+		t.Fatalf("the creation was answered with %d, want %d", code, http.StatusCreated)
+	}
 	testkit.Await(e, "the end of the Deployment, which has come too late", func() bool {
 		e.garbageCollected(d)
 		return e.childrenOf("db")["Deployment"] == ""
