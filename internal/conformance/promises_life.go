@@ -198,6 +198,10 @@ func life(ctx context.Context, w *World) error {
 		return err
 	}
 
+	// On a cluster that has just got the CRD, the garbage collector does not know it for up to 30 seconds: the children would stay so long.
+	if err := w.untilCollected(ctx); err != nil {
+		return err
+	}
 	w.say("deleting it, and creating another one of its name")
 	first := d.UID
 	if err := w.databases.Delete(ctx, "life", metav1.DeleteOptions{}); err != nil {
