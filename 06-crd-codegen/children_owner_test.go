@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -177,8 +178,8 @@ func TestOrphanedDuringASync(t *testing.T) {
 			return err == nil && exists && len(stored.(*corev1.Service).OwnerReferences) == 0
 		})
 	}
-	answered := make(chan int, 1)
-	hook.answered = func(code int) { answered <- code }
+	var answer atomic.Int32
+	hook.answered = func(code int) { answer.Store(int32(code)) }
 	c = e.startController(hook.wrap(e.config))
 	d := e.createWithAll("db")
 	e.untilReady("db", rollout.ReasonScaledToZero)
@@ -189,7 +190,8 @@ func TestOrphanedDuringASync(t *testing.T) {
 	if err := e.deployments.Delete(e.Context(), "db", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if code := <-answered; code != http.StatusCreated {
+	testkit.Await(e, "the answer to the creation", func() bool { return answer.Load() != 0 })
+	if code := answer.Load(); code != http.StatusCreated {
 		t.Fatalf("the creation was answered with %d, want %d", code, http.StatusCreated)
 	}
 	testkit.Await(e, "the end of the Deployment, which has come too late", func() bool {

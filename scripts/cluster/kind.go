@@ -316,10 +316,9 @@ func (c *cluster) kindUp(ctx context.Context, nodes int) error {
 		// kind reads in the containers' log that the nodes have begun, for 30 seconds. A busy machine needs longer, and in some
 		// versions of Docker the log stands still (github.com/kubernetes-sigs/kind/issues/3758).
 		say("kind has not seen a node begin: trying once more.")
-		if again := provider.Create(name, options...); again != nil {
-			err = errors.Join(err, again)
-		} else {
-			err = nil
+		first := err
+		if err = provider.Create(name, options...); err != nil {
+			err = errors.Join(first, err)
 		}
 	}
 	if err != nil {

@@ -1,10 +1,14 @@
 package docs
 
 import (
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 // The console blocks of the workbook's own README are not run. Each of their lines stands in a chapter's README, whose blocks are.
@@ -31,5 +35,29 @@ func TestOutputInTheREADMEIsTheChapters(t *testing.T) {
 				t.Errorf("%s: no chapter's README has the line %q: copy it from there", root, line)
 			}
 		}
+	}
+}
+
+// TestBenchmarksOfTheREADMEsExist: go test ends well if -bench matches nothing, and prints no figure.
+func TestBenchmarksOfTheREADMEsExist(t *testing.T) {
+	files := testkit.Must(filepath.Glob("../../../0*/*_test.go"))(t)
+	files = append(files, testkit.Must(filepath.Glob("../../../0*/*/*_test.go"))(t)...)
+	var names []string
+	for _, file := range files {
+		for _, match := range regexp.MustCompile(`(?m)^func (Benchmark\w+)`).FindAllStringSubmatch(string(testkit.Must(os.ReadFile(file))(t)), -1) {
+			names = append(names, match[1])
+		}
+	}
+	commands := 0
+	for page, text := range readmes(t) {
+		for _, match := range regexp.MustCompile("-bench ([^\\s`]+)").FindAllStringSubmatch(text, -1) {
+			commands++
+			if !slices.ContainsFunc(names, regexp.MustCompile(match[1]).MatchString) {
+				t.Errorf("%s: -bench %s: there is no such benchmark: %q", page, match[1], names)
+			}
+		}
+	}
+	if commands < 10 {
+		t.Errorf("%d commands", commands)
 	}
 }
