@@ -38,22 +38,22 @@ func (c *Controller) reconcile(ctx context.Context, key cache.ObjectName) error 
 		deployment = nil
 	}
 
-	hasReached := false // the deletionPolicy has reached all children: each has the owner reference that it wants, or none
+	ownersAreRight := false // the deletionPolicy has reached all children: each has the owner reference that it wants, or none
 	switch {
 	case stale != nil:
 		err = stale // without our last writes in the stores, the controller would do them again
 	case d.DeletionTimestamp != nil:
-		d, hasReached, err = c.children.Release(ctx, d)
+		d, ownersAreRight, err = c.children.Release(ctx, d)
 		if err == nil && len(d.Finalizers) == 0 {
 			return nil // it is gone
 		}
 	default:
-		d, deployment, hasReached, err = c.children.Apply(ctx, d, deployment)
+		d, deployment, ownersAreRight, err = c.children.Apply(ctx, d, deployment)
 	}
 	if err != nil && !failure.IsReported(err, c.queue.NumRequeues(key)) {
 		return err
 	}
-	if statusErr := c.applyStatus(ctx, d, deployment, hasReached, err); statusErr != nil {
+	if statusErr := c.applyStatus(ctx, d, deployment, ownersAreRight, err); statusErr != nil {
 		return statusErr
 	}
 	return err

@@ -24,9 +24,9 @@ import (
 
 // applyStatus writes the status if it has changed, and an event if the database became ready or is no longer ready.
 func (c *Controller) applyStatus(
-	ctx context.Context, d *dbv1alpha1.DatabaseManager, deployment *appsv1.Deployment, hasReached bool, syncErr error,
+	ctx context.Context, d *dbv1alpha1.DatabaseManager, deployment *appsv1.Deployment, ownersAreRight bool, syncErr error,
 ) error {
-	status := database.StatusOf(d, deployment, c.pods.CauseOf(database.FirstOwner(d)), hasReached, syncErr)
+	status := database.StatusOf(d, deployment, c.pods.CauseOf(database.FirstOwner(d)), ownersAreRight, syncErr)
 	if apiequality.Semantic.DeepEqual(status, d.Status) {
 		return nil
 	}

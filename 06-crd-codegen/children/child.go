@@ -25,8 +25,8 @@ type Access[O ssa.Object, A ssa.Configuration[A]] interface {
 	Wrote(d *dbv1alpha1.DatabaseManager, object O)                 // d's next sync waits until the store has it
 }
 
-// child brings the children of one kind in line, one for each DatabaseManager.
-type child[O ssa.Object, A ssa.Configuration[A]] struct {
+// childKind brings the children of one kind in line, one for each DatabaseManager.
+type childKind[O ssa.Object, A ssa.Configuration[A]] struct {
 	all     *Children
 	kind    Kind[O, A]
 	objects Access[O, A]
@@ -34,11 +34,11 @@ type child[O ssa.Object, A ssa.Configuration[A]] struct {
 
 // Add adds a kind: its objects are created after those of the kinds before.
 func Add[O ssa.Object, A ssa.Configuration[A]](c *Children, kind Kind[O, A], access Access[O, A]) {
-	c.kinds = append(c.kinds, child[O, A]{c, kind, access})
+	c.kinds = append(c.kinds, childKind[O, A]{c, kind, access})
 }
 
 // apply brings a child in line with its desired state, its owner reference first, and returns it, or nil if there is none.
-func (c child[O, A]) apply(ctx context.Context, d *dbv1alpha1.DatabaseManager, p *progress) (metav1.Object, bool, error) {
+func (c childKind[O, A]) apply(ctx context.Context, d *dbv1alpha1.DatabaseManager, p *progress) (metav1.Object, bool, error) {
 	var none A
 	var missing O
 	existing, err := c.objects.Stored(ctx, d.Namespace, c.name(d))
@@ -58,16 +58,16 @@ func (c child[O, A]) apply(ctx context.Context, d *dbv1alpha1.DatabaseManager, p
 
 // create creates a child that the store does not have. The store may lack one that exists: it is new, or has no label of ours. Then
 // create goes on with that.
-func (c child[O, A]) create(ctx context.Context, d *dbv1alpha1.DatabaseManager, p *progress) (metav1.Object, bool, error) {
+func (c childKind[O, A]) create(ctx context.Context, d *dbv1alpha1.DatabaseManager, p *progress) (metav1.Object, bool, error) {
 	var missing O
 	// One answer is enough for all children of a sync: if d is deleted after it, the garbage collector deletes the new children. With
 	// Retain, the finalizer keeps d until Release.
-	if !p.isConfirmed && !c.all.isFirst(d) {
+	if !p.mayCreate && !c.all.begin(d) {
 		if err := c.confirm(ctx, d); err != nil {
 			return nil, false, err
 		}
 	}
-	p.isConfirmed = true
+	p.mayCreate = true
 	createErr := database.CannotCreate(d, c.kind.Name)
 	if createErr == nil {
 		// A plain apply would change an object that exists. No object has a resourceVersion so old, so this apply can only create.
@@ -89,7 +89,7 @@ func (c child[O, A]) create(ctx context.Context, d *dbv1alpha1.DatabaseManager, 
 }
 
 // adjust brings an object that has the child's name in line.
-func (c child[O, A]) adjust(ctx context.Context, d *dbv1alpha1.DatabaseManager, existing O, p *progress) (metav1.Object, bool, error) {
+func (c childKind[O, A]) adjust(ctx context.Context, d *dbv1alpha1.DatabaseManager, existing O, p *progress) (metav1.Object, bool, error) {
 	existing, step, err := c.setOwner(ctx, d, existing)
 	if err != nil {
 		return existing, false, err
@@ -108,7 +108,7 @@ func (c child[O, A]) adjust(ctx context.Context, d *dbv1alpha1.DatabaseManager, 
 
 // setOwner writes the owner reference that the spec wants, and nothing else, if existing is d's and has another one. It returns the
 // object, and the step that is next.
-func (c child[O, A]) setOwner(ctx context.Context, d *dbv1alpha1.DatabaseManager, existing O) (O, database.Step, error) {
+func (c childKind[O, A]) setOwner(ctx context.Context, d *dbv1alpha1.DatabaseManager, existing O) (O, database.Step, error) {
 	step := database.Next(d, existing)
 	if step != database.AddOwner && step != database.RemoveOwner {
 		return existing, step, nil
@@ -138,7 +138,7 @@ var ownerWords = map[database.Step]string{database.AddOwner: "ADOPTED", database
 // and no less, and have the desired values. If somebody else changes such a field, the field becomes theirs, so the
 // change is noticed here and undone. Fields that the controller never sets are not compared: others are allowed to set
 // them.
-func (c child[O, A]) update(ctx context.Context, d *dbv1alpha1.DatabaseManager, existing O, p *progress) (metav1.Object, bool, error) {
+func (c childKind[O, A]) update(ctx context.Context, d *dbv1alpha1.DatabaseManager, existing O, p *progress) (metav1.Object, bool, error) {
 	owned, err := ssa.Owned(existing, c.kind.Extract, database.FieldManager)
 	if err != nil {
 		return existing, true, fmt.Errorf("%s %s: %w", c.kind.Name, c.name(d), err)
@@ -178,7 +178,7 @@ func (c child[O, A]) update(ctx context.Context, d *dbv1alpha1.DatabaseManager, 
 var ApplyOptions = metav1.ApplyOptions{FieldManager: database.FieldManager, Force: true}
 
 // leftToAdopt returns the child that an earlier DatabaseManager has left for d to adopt, if there is one.
-func (c child[O, A]) leftToAdopt(ctx context.Context, d *dbv1alpha1.DatabaseManager) ([]metav1.Object, error) {
+func (c childKind[O, A]) leftToAdopt(ctx context.Context, d *dbv1alpha1.DatabaseManager) ([]metav1.Object, error) {
 	var missing O
 	existing, err := c.read(ctx, d)
 	if err != nil || existing == missing {
@@ -191,7 +191,7 @@ func (c child[O, A]) leftToAdopt(ctx context.Context, d *dbv1alpha1.DatabaseMana
 }
 
 // release brings the owner reference of a deleted DatabaseManager's child in line with the deletionPolicy.
-func (c child[O, A]) release(ctx context.Context, d *dbv1alpha1.DatabaseManager) error {
+func (c childKind[O, A]) release(ctx context.Context, d *dbv1alpha1.DatabaseManager) error {
 	var none A
 	var missing O
 	existing, err := c.read(ctx, d)
@@ -216,7 +216,7 @@ func (c child[O, A]) release(ctx context.Context, d *dbv1alpha1.DatabaseManager)
 // A store can be behind, with a watch that hangs for minutes. If the controller believed it, it would create children for an owner that
 // is gone. It would undo a newer change of the spec. And it would add a reference that the garbage collector has removed after
 // `kubectl delete --cascade=orphan`: the child would be deleted with its owner.
-func (c child[O, A]) confirm(ctx context.Context, d *dbv1alpha1.DatabaseManager) error {
+func (c childKind[O, A]) confirm(ctx context.Context, d *dbv1alpha1.DatabaseManager) error {
 	server, err := c.all.program.FromServer(ctx, d)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("reading DatabaseManager %s: %w", d.Name, err)
@@ -229,7 +229,7 @@ func (c child[O, A]) confirm(ctx context.Context, d *dbv1alpha1.DatabaseManager)
 
 // read returns the object that has the child's name, or nil. It asks the server, not the store: a child that the store does not have yet
 // would be lost.
-func (c child[O, A]) read(ctx context.Context, d *dbv1alpha1.DatabaseManager) (O, error) {
+func (c childKind[O, A]) read(ctx context.Context, d *dbv1alpha1.DatabaseManager) (O, error) {
 	var missing O
 	existing, err := c.objects.Client(d).Get(ctx, c.name(d), metav1.GetOptions{})
 	switch {
@@ -242,7 +242,7 @@ func (c child[O, A]) read(ctx context.Context, d *dbv1alpha1.DatabaseManager) (O
 }
 
 // wrote reports that a child was written.
-func (c child[O, A]) wrote(d *dbv1alpha1.DatabaseManager, written O, word string) error {
+func (c childKind[O, A]) wrote(d *dbv1alpha1.DatabaseManager, written O, word string) error {
 	c.all.out.Line(word, "%s %s/%s for DatabaseManager %s", c.kind.Name, written.GetNamespace(), written.GetName(), d.Name)
 	if err := database.LabelChanged(c.kind.Name, written); err != nil {
 		return err // no event reports this write, so the next sync must not wait for it
@@ -251,6 +251,6 @@ func (c child[O, A]) wrote(d *dbv1alpha1.DatabaseManager, written O, word string
 	return nil
 }
 
-func (c child[O, A]) name(d *dbv1alpha1.DatabaseManager) string {
+func (c childKind[O, A]) name(d *dbv1alpha1.DatabaseManager) string {
 	return d.Spec.DeploymentName + c.kind.Suffix
 }

@@ -44,25 +44,25 @@ func New(program Program, out *program.Printer) *Children {
 	return &Children{program: program, out: out}
 }
 
-// oneKind is a child[O, A]. The interface hides the types, so that all kinds fit into one slice.
+// oneKind is a childKind[O, A]. The interface hides the types, so that all kinds fit into one slice.
 type oneKind interface {
-	apply(ctx context.Context, d *dbv1alpha1.DatabaseManager, p *progress) (object metav1.Object, hasReached bool, err error)
+	apply(ctx context.Context, d *dbv1alpha1.DatabaseManager, p *progress) (object metav1.Object, ownersAreRight bool, err error)
 	leftToAdopt(ctx context.Context, d *dbv1alpha1.DatabaseManager) ([]metav1.Object, error)
 	release(ctx context.Context, d *dbv1alpha1.DatabaseManager) error
 }
 
 // progress is what a sync knows when it comes to the next child.
 type progress struct {
-	isConfirmed bool // in this sync, the server has confirmed d, or need not, which is enough for a creation
-	isMissing   bool // one of the children before is missing, or is somebody else's: those after it are not created
-	isGoing     bool // one of the children before is being deleted, and pods may still use it
+	mayCreate bool // in this sync, the server has confirmed d, or need not: enough for a creation, not for a change
+	isMissing bool // one of the children before is missing, or is somebody else's: those after it are not created
+	isGoing   bool // one of the children before is being deleted, and pods may still use it
 }
 
 // Apply brings all children in line, in order, and goes on if one of them fails. It returns the DatabaseManager with or without the
-// finalizer, and the Deployment, or a newer one if it has written it; hasReached says that the deletionPolicy has reached all children:
-// whatever else has failed, their owner references are as the spec wants them.
+// finalizer, and the Deployment, or a newer one if it has written it; ownersAreRight says that the deletionPolicy has
+// reached all children: whatever else has failed, their owner references are as the spec wants them.
 func (c *Children) Apply(ctx context.Context, d *dbv1alpha1.DatabaseManager, deployment *appsv1.Deployment) (
-	_ *dbv1alpha1.DatabaseManager, _ *appsv1.Deployment, hasReached bool, _ error,
+	_ *dbv1alpha1.DatabaseManager, _ *appsv1.Deployment, ownersAreRight bool, _ error,
 ) {
 	if err := c.checkAdoption(ctx, d); err != nil {
 		return d, nil, false, err // the Deployment is not d's
@@ -74,7 +74,7 @@ func (c *Children) Apply(ctx context.Context, d *dbv1alpha1.DatabaseManager, dep
 		if err != nil {
 			return d, deployment, false, err
 		}
-		d, p.isConfirmed = updated, true // the patch had d's resourceVersion
+		d, p.mayCreate = updated, true // the patch had d's resourceVersion
 	}
 	var unreached, errs []error // those of children that the deletionPolicy has not reached come first
 	for _, kind := range c.kinds {
@@ -89,12 +89,12 @@ func (c *Children) Apply(ctx context.Context, d *dbv1alpha1.DatabaseManager, dep
 			deployment = object
 		}
 	}
-	hasReached = len(unreached) == 0
-	if hasReached && !database.Retains(d) {
+	ownersAreRight = len(unreached) == 0
+	if ownersAreRight && !database.Retains(d) {
 		updated, err := c.setFinalizer(ctx, d, false)
 		d, errs = updated, append(errs, err)
 	}
-	return d, deployment, hasReached, failure.Join(append(unreached, errs...)...)
+	return d, deployment, ownersAreRight, failure.Join(append(unreached, errs...)...)
 }
 
 // Release brings the owner references of a deleted DatabaseManager's children in line with its deletionPolicy, and then removes
@@ -140,10 +140,10 @@ func (c *Children) checkAdoption(ctx context.Context, d *dbv1alpha1.DatabaseMana
 	return database.CannotAdopt(d, kept)
 }
 
-// isFirst reports whether the children of a new DatabaseManager are created for the first time, and remembers it. The first time, the
-// server need not be asked: if d is gone already, the garbage collector deletes what is created. From the second time on it is asked, or
-// the controller and the garbage collector could go on without end. Without owner references, nobody would delete it, so it is asked, too.
-func (c *Children) isFirst(d *dbv1alpha1.DatabaseManager) bool {
+// begin remembers that children of d are created now, and reports whether that is for the first time. The first time, the server need not
+// be asked: if d is gone already, the garbage collector deletes what is created. From the second time on it is asked, or the controller
+// and the garbage collector could go on without end. Without owner references, nobody would delete it, so it is asked, too.
+func (c *Children) begin(d *dbv1alpha1.DatabaseManager) bool {
 	_, again := c.begun.LoadOrStore(cache.MetaObjectToName(d), nil)
 	return !again && d.Status.ObservedGeneration == 0 && len(database.OwnerReferences(d)) > 0
 }

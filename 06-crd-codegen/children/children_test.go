@@ -45,10 +45,10 @@ func (w *world) PatchFinalizers(
 
 // answer is a kind that says what became of its child.
 type answer struct {
-	object     metav1.Object
-	hasReached bool
-	err        error
-	world      *world
+	object         metav1.Object
+	ownersAreRight bool
+	err            error
+	world          *world
 }
 
 func (a answer) apply(_ context.Context, _ *dbv1alpha1.DatabaseManager, p *progress) (metav1.Object, bool, error) {
@@ -56,13 +56,13 @@ func (a answer) apply(_ context.Context, _ *dbv1alpha1.DatabaseManager, p *progr
 	for _, known := range []struct {
 		is   bool
 		name string
-	}{{p.isConfirmed, "confirmed"}, {p.isMissing, "missing"}, {p.isGoing, "going"}} {
+	}{{p.mayCreate, "may create"}, {p.isMissing, "missing"}, {p.isGoing, "going"}} {
 		if known.is {
 			did += " " + known.name
 		}
 	}
 	a.world.done = append(a.world.done, did)
-	return a.object, a.hasReached, a.err
+	return a.object, a.ownersAreRight, a.err
 }
 
 func (a answer) leftToAdopt(context.Context, *dbv1alpha1.DatabaseManager) ([]metav1.Object, error) {
@@ -101,21 +101,21 @@ func adopts(d *dbv1alpha1.DatabaseManager) { d.Spec.AdoptFrom = "first" }
 
 // TestOrderOfAnApply shows what is done with the finalizer and the children, in which order, and what a child knows of those before.
 func TestOrderOfAnApply(t *testing.T) {
-	ok, missing := answer{object: there, hasReached: true}, answer{hasReached: true, err: errFailed}
+	ok, missing := answer{object: there, ownersAreRight: true}, answer{ownersAreRight: true, err: errFailed}
 	for name, test := range map[string]struct {
-		d          *dbv1alpha1.DatabaseManager
-		answers    []answer
-		patchErr   error
-		done       []string
-		hasReached bool
-		first      error
+		d              *dbv1alpha1.DatabaseManager
+		answers        []answer
+		patchErr       error
+		done           []string
+		ownersAreRight bool
+		first          error
 	}{
 		"all is well":    {dbm(), []answer{ok, ok}, nil, []string{"apply", "apply"}, true, nil},
 		"one is missing": {dbm(), []answer{missing, ok}, nil, []string{"apply", "apply missing"}, true, errFailed},
 		"one is being deleted": {dbm(), []answer{{going, true, errFailed, nil}, ok}, nil,
 			[]string{"apply", "apply going"}, true, errFailed},
 		"Retain comes": {dbm(retains, holds("theirs")), []answer{ok}, nil,
-			[]string{"finalizers: theirs " + database.Finalizer, "apply confirmed"}, true, nil},
+			[]string{"finalizers: theirs " + database.Finalizer, "apply may create"}, true, nil},
 		"Retain cannot come": {dbm(retains), []answer{ok}, errPatch, []string{"finalizers: " + database.Finalizer}, false, errPatch},
 		"Retain is there":    {dbm(retains, holds(database.Finalizer)), []answer{ok}, nil, []string{"apply"}, true, nil},
 		"Retain goes": {dbm(holds("theirs", database.Finalizer)), []answer{ok, missing}, nil,
@@ -125,9 +125,9 @@ func TestOrderOfAnApply(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := &world{patchErr: test.patchErr}
-			_, _, hasReached, err := w.children(test.answers).Apply(t.Context(), test.d, nil)
-			if diff := cmp.Diff(test.done, w.done); diff != "" || hasReached != test.hasReached {
-				t.Errorf("hasReached %v, want %v; done (-want +got):\n%s", hasReached, test.hasReached, diff)
+			_, _, ownersAreRight, err := w.children(test.answers).Apply(t.Context(), test.d, nil)
+			if diff := cmp.Diff(test.done, w.done); diff != "" || ownersAreRight != test.ownersAreRight {
+				t.Errorf("ownersAreRight %v, want %v; done (-want +got):\n%s", ownersAreRight, test.ownersAreRight, diff)
 			}
 			if !errors.Is(err, test.first) || err != nil && !strings.HasSuffix(strings.Split(err.Error(), "\n")[0], test.first.Error()) {
 				t.Errorf("%v, want %v first", err, test.first)
@@ -142,10 +142,10 @@ func TestOrderOfARelease(t *testing.T) {
 	processed := func(d *dbv1alpha1.DatabaseManager) { d.Status.ObservedGeneration = d.Generation }
 	ours := holds(database.Finalizer)
 	for name, test := range map[string]struct {
-		d          *dbv1alpha1.DatabaseManager
-		errs       []error
-		done       string
-		hasReached bool
+		d              *dbv1alpha1.DatabaseManager
+		errs           []error
+		done           string
+		ownersAreRight bool
 	}{
 		"all is well":    {dbm(deleted, ours, retains), []error{nil, nil}, "release, release, finalizers: ", true},
 		"one fails":      {dbm(deleted, ours, retains), []error{errOwner, nil}, "release, release", false},
@@ -163,9 +163,9 @@ func TestOrderOfARelease(t *testing.T) {
 			for _, err := range test.errs {
 				answers = append(answers, answer{err: err})
 			}
-			_, hasReached, err := w.children(answers).Release(t.Context(), test.d)
-			if done := strings.Join(w.done, ", "); done != test.done || hasReached != test.hasReached {
-				t.Errorf("done %q, want %q; hasReached %v, want %v", done, test.done, hasReached, test.hasReached)
+			_, ownersAreRight, err := w.children(answers).Release(t.Context(), test.d)
+			if done := strings.Join(w.done, ", "); done != test.done || ownersAreRight != test.ownersAreRight {
+				t.Errorf("done %q, want %q; ownersAreRight %v, want %v", done, test.done, ownersAreRight, test.ownersAreRight)
 			}
 			if want := slices.Contains(test.errs, errOwner); (err != nil) != want {
 				t.Errorf("error %v, want one: %v", err, want)
@@ -177,14 +177,14 @@ func TestOrderOfARelease(t *testing.T) {
 func TestTheFirstChildrenAreCreatedOnce(t *testing.T) {
 	c := New(&world{}, program.NewPrinter(io.Discard))
 	d := dbm()
-	first := []bool{c.isFirst(d), c.isFirst(d)}
+	first := []bool{c.begin(d), c.begin(d)}
 	c.Clear(cache.MetaObjectToName(d))
 	d.Status.ObservedGeneration = 1
-	first = append(first, c.isFirst(d))
+	first = append(first, c.begin(d))
 	c.Clear(cache.MetaObjectToName(d))
-	first = append(first, c.isFirst(dbm(retains)), c.isFirst(dbm()))
+	first = append(first, c.begin(dbm(retains)), c.begin(dbm()))
 	c.Clear(cache.MetaObjectToName(d))
-	first = append(first, c.isFirst(dbm()))
+	first = append(first, c.begin(dbm()))
 	if want := []bool{true, false, false, false, false, true}; !slices.Equal(first, want) {
 		t.Errorf("%v, want %v: new; again; with a status; without owner references; again; one of that name, later", first, want)
 	}

@@ -183,20 +183,20 @@ func (r *reconciler) sync(ctx context.Context, d *dbv1alpha1.DatabaseManager, fa
 		deployment = nil
 	}
 	var err error
-	hasReached := false
+	ownersAreRight := false
 	switch {
 	case d.DeletionTimestamp != nil:
-		d, hasReached, err = r.children.Release(ctx, d)
+		d, ownersAreRight, err = r.children.Release(ctx, d)
 		if err == nil && len(d.Finalizers) == 0 {
 			return nil // it is gone
 		}
 	default:
-		d, deployment, hasReached, err = r.children.Apply(ctx, d, deployment)
+		d, deployment, ownersAreRight, err = r.children.Apply(ctx, d, deployment)
 	}
 	if err != nil && !failure.IsReported(err, failures) {
 		return err
 	}
-	if statusErr := r.applyStatus(ctx, d, deployment, hasReached, err); statusErr != nil {
+	if statusErr := r.applyStatus(ctx, d, deployment, ownersAreRight, err); statusErr != nil {
 		return statusErr
 	}
 	return err

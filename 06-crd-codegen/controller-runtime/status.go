@@ -23,7 +23,7 @@ import (
 
 // applyStatus writes the status if it has changed, and an event if the database became ready or is no longer ready.
 func (r *reconciler) applyStatus(
-	ctx context.Context, d *dbv1alpha1.DatabaseManager, deployment *appsv1.Deployment, hasReached bool, syncErr error,
+	ctx context.Context, d *dbv1alpha1.DatabaseManager, deployment *appsv1.Deployment, ownersAreRight bool, syncErr error,
 ) error {
 	var pods corev1.PodList
 	fields := client.MatchingFields{byFirstOwner: database.FirstOwner(d)}
@@ -34,7 +34,7 @@ func (r *reconciler) applyStatus(
 	for i := range pods.Items {
 		theirs = append(theirs, &pods.Items[i])
 	}
-	status := database.StatusOf(d, deployment, rollout.CauseOf(theirs...), hasReached, syncErr)
+	status := database.StatusOf(d, deployment, rollout.CauseOf(theirs...), ownersAreRight, syncErr)
 	if apiequality.Semantic.DeepEqual(status, d.Status) {
 		return nil
 	}

@@ -37,8 +37,8 @@ func Retains(d *dbv1alpha1.DatabaseManager) bool {
 // IsReleased reports whether the children of d, which is being deleted, are as its deletionPolicy says, or the garbage collector makes them
 // so. A deletion raises the generation, so the status before it is not enough.
 func IsReleased(d *dbv1alpha1.DatabaseManager) bool {
-	hasReached := d.Status.ObservedGeneration == d.Generation
-	return !HasFinalizer(d) && (hasReached || slices.Contains(d.Finalizers, metav1.FinalizerOrphanDependents))
+	ownersAreRight := d.Status.ObservedGeneration == d.Generation
+	return !HasFinalizer(d) && (ownersAreRight || slices.Contains(d.Finalizers, metav1.FinalizerOrphanDependents))
 }
 
 // IsHeldByOthers reports whether finalizers of others hold d. Meanwhile its deletionPolicy can change.

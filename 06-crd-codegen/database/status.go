@@ -18,18 +18,18 @@ import (
 	"example.com/client-go-workbook/internal/controller/rollout"
 )
 
-// StatusOf returns the status of d. The Deployment is nil if there is none; hasReached says that the deletionPolicy has reached all
+// StatusOf returns the status of d. The Deployment is nil if there is none; ownersAreRight says that the deletionPolicy has reached all
 // children, and syncErr is the error with which the sync ended. The same state always gives the same status: each write of a status is
 // an event, which brings the next sync, so a status that differs each time would be written without end.
 func StatusOf(
 	d *dbv1alpha1.DatabaseManager,
 	deployment *appsv1.Deployment,
 	cause rollout.Cause,
-	hasReached bool,
+	ownersAreRight bool,
 	syncErr error,
 ) dbv1alpha1.DatabaseManagerStatus {
 	status := *d.Status.DeepCopy() // the store's object must not be changed
-	if hasReached {
+	if ownersAreRight {
 		status.ObservedGeneration = d.Generation
 	}
 	status.Selector = labels.FormatLabels(Selector(d))
