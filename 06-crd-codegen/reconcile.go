@@ -38,7 +38,7 @@ func (c *Controller) reconcile(ctx context.Context, key cache.ObjectName) error 
 		deployment = nil
 	}
 
-	ownersAreRight := false // the deletionPolicy has reached all children: each has the owner reference that it wants, or none
+	ownersAreRight := false // each child has the reference that the deletionPolicy wants, or none: then the status gets observedGeneration
 	switch {
 	case stale != nil:
 		err = stale // without our last writes in the stores, the controller would do them again

@@ -37,7 +37,8 @@ func Add[O ssa.Object, A ssa.Configuration[A]](c *Children, kind Kind[O, A], acc
 	c.kinds = append(c.kinds, childKind[O, A]{c, kind, access})
 }
 
-// apply brings a child in line with its desired state, its owner reference first, and returns it, or nil if there is none.
+// apply brings a child in line with its desired state, its owner reference first. It returns the child, or nil if there is none, and
+// whether its owner reference is right.
 func (c childKind[O, A]) apply(ctx context.Context, d *dbv1alpha1.DatabaseManager, p *progress) (metav1.Object, bool, error) {
 	var none A
 	var missing O
@@ -56,8 +57,8 @@ func (c childKind[O, A]) apply(ctx context.Context, d *dbv1alpha1.DatabaseManage
 	return c.adjust(ctx, d, existing, p)
 }
 
-// create creates a child that the store does not have. The store may lack one that exists: it is new, or has no label of ours. Then
-// create goes on with that.
+// create creates a child that the store does not have. The store may lack one that exists: it is new, or without the label by which the
+// stores select. Then create goes on with that.
 func (c childKind[O, A]) create(ctx context.Context, d *dbv1alpha1.DatabaseManager, p *progress) (metav1.Object, bool, error) {
 	var missing O
 	// One answer is enough for all children of a sync: if d is deleted after it, the garbage collector deletes the new children. With
@@ -114,7 +115,7 @@ func (c childKind[O, A]) setOwner(ctx context.Context, d *dbv1alpha1.DatabaseMan
 		return existing, step, nil
 	}
 	written := existing
-	err := c.confirm(ctx, d) // now: if the garbage collector has removed the reference, d was deleted before, and this answer says so
+	err := c.confirm(ctx, d) // after the read: if the garbage collector has removed the reference, this answer says that d is deleted
 	if err == nil {
 		written, err = ssa.SetOwners(ctx, c.objects.Client(d), existing, d.UID, database.OwnerReferences(d), database.FieldManager)
 	}
@@ -125,7 +126,7 @@ func (c childKind[O, A]) setOwner(ctx context.Context, d *dbv1alpha1.DatabaseMan
 		err = fmt.Errorf("deletionPolicy %s has not reached %s %s yet: %w", d.Spec.DeletionPolicy, c.kind.Name, c.name(d), err)
 		return existing, step, err
 	}
-	_ = c.wrote(d, written, ownerWords[step]) // an error is about the label, which update looks at
+	_ = c.wrote(d, written, ownerWords[step]) // an error is about the label: update writes it back, or reports it
 	return written, database.NextOwned(written), nil
 }
 
@@ -228,7 +229,7 @@ func (c childKind[O, A]) confirm(ctx context.Context, d *dbv1alpha1.DatabaseMana
 }
 
 // read returns the object that has the child's name, or nil. It asks the server, not the store: a child that the store does not have yet
-// would be lost.
+// would keep an owner reference, and be deleted with d.
 func (c childKind[O, A]) read(ctx context.Context, d *dbv1alpha1.DatabaseManager) (O, error) {
 	var missing O
 	existing, err := c.objects.Client(d).Get(ctx, c.name(d), metav1.GetOptions{})

@@ -46,14 +46,14 @@ func New(program Program, out *program.Printer) *Children {
 
 // oneKind is a childKind[O, A]. The interface hides the types, so that all kinds fit into one slice.
 type oneKind interface {
-	apply(ctx context.Context, d *dbv1alpha1.DatabaseManager, p *progress) (object metav1.Object, ownersAreRight bool, err error)
+	apply(ctx context.Context, d *dbv1alpha1.DatabaseManager, p *progress) (object metav1.Object, ownerIsRight bool, err error)
 	leftToAdopt(ctx context.Context, d *dbv1alpha1.DatabaseManager) ([]metav1.Object, error)
 	release(ctx context.Context, d *dbv1alpha1.DatabaseManager) error
 }
 
 // progress is what a sync knows when it comes to the next child.
 type progress struct {
-	mayCreate bool // in this sync, the server has confirmed d, or need not: enough for a creation, not for a change
+	mayCreate bool // the server has confirmed d in this sync, or need not: enough for all creations, while each change asks again
 	isMissing bool // one of the children before is missing, or is somebody else's: those after it are not created
 	isGoing   bool // one of the children before is being deleted, and pods may still use it
 }
@@ -65,7 +65,7 @@ func (c *Children) Apply(ctx context.Context, d *dbv1alpha1.DatabaseManager, dep
 	_ *dbv1alpha1.DatabaseManager, _ *appsv1.Deployment, ownersAreRight bool, _ error,
 ) {
 	if err := c.checkAdoption(ctx, d); err != nil {
-		return d, nil, false, err // the Deployment is not d's
+		return d, nil, false, err // nobody knows whether the Deployment is d's
 	}
 	// As long as it has the finalizer, children can be without an owner reference. So the finalizer is added first, and removed last.
 	var p progress
@@ -78,9 +78,9 @@ func (c *Children) Apply(ctx context.Context, d *dbv1alpha1.DatabaseManager, dep
 	}
 	var unreached, errs []error // those of children that the deletionPolicy has not reached come first
 	for _, kind := range c.kinds {
-		object, ok, err := kind.apply(ctx, d, &p)
+		object, ownerIsRight, err := kind.apply(ctx, d, &p)
 		p.isMissing = p.isMissing || object == nil && err != nil
-		if !ok {
+		if !ownerIsRight {
 			unreached, err = append(unreached, err), nil
 		}
 		errs = append(errs, err)
@@ -98,7 +98,8 @@ func (c *Children) Apply(ctx context.Context, d *dbv1alpha1.DatabaseManager, dep
 }
 
 // Release brings the owner references of a deleted DatabaseManager's children in line with its deletionPolicy, and then removes
-// the finalizer. It returns the DatabaseManager with or without the finalizer, and whether the deletionPolicy has reached all children.
+// the finalizer. It returns the DatabaseManager with or without the finalizer, and whether the owner references are right. For one that
+// never adopted it returns false: with an observedGeneration, it would be one that has.
 func (c *Children) Release(ctx context.Context, d *dbv1alpha1.DatabaseManager) (*dbv1alpha1.DatabaseManager, bool, error) {
 	if database.IsReleased(d) {
 		return d, database.HasAdopted(d), nil

@@ -14,17 +14,17 @@ import (
 	"example.com/client-go-workbook/internal/controller/failure"
 )
 
-// MustWait reports whether one of the siblings, which ask for the same names, has the children of d: their first owner, or one that has
-// adopted them. With Retain they have no owner references, which would keep the two apart. The server gives the ages in whole seconds: of
-// two that are as old, neither adopts.
+// MustWait reports whether one of the siblings, which ask for the same names, comes before d: an older one, whether it has the children or
+// is to adopt them. With Retain they have no owner references, which would keep the two apart. The server gives the ages in whole seconds:
+// of two that are as old, neither adopts.
 func MustWait(d *dbv1alpha1.DatabaseManager, siblings []*dbv1alpha1.DatabaseManager) bool {
 	return slices.ContainsFunc(siblings, func(s *dbv1alpha1.DatabaseManager) bool {
 		return s.UID != d.UID && FirstOwner(s) == FirstOwner(d) && !d.CreationTimestamp.Before(&s.CreationTimestamp)
 	})
 }
 
-// HasAdopted reports whether the children of d's first owner are d's: always without adoptFrom, and else when CannotAdopt has returned nil
-// once, which the status shows by its observedGeneration.
+// HasAdopted reports whether the children of d's first owner are d's: always without adoptFrom, and else once CannotAdopt has returned nil
+// and all owner references were right, which the status shows by its observedGeneration.
 func HasAdopted(d *dbv1alpha1.DatabaseManager) bool {
 	return d.Spec.AdoptFrom == "" || d.Status.ObservedGeneration > 0
 }
