@@ -262,10 +262,12 @@ func (w *World) await(ctx context.Context, what string, differs func(context.Con
 // machine it can be late. The controller under test is not to blame for that time.
 const clusterTimeout = 5 * time.Minute
 
-// clusterIsLate reports whether the cluster's controller does not look at a Deployment for a second. A controller under test that
-// writes all the time gives it another generation by then.
-func (w *World) clusterIsLate(ctx context.Context) (bool, error) {
-	before, err := w.unobserved(ctx)
+// clusterIsLate reports whether the cluster's controller does not look at a Deployment for a second, or has first looked at it when two
+// thirds of the timeout were over: then the controller under test has had little time since. One that writes all the time gives the
+// Deployment another generation within that second.
+func (w *World) clusterIsLate(ctx context.Context, timeout time.Duration) (bool, error) {
+	since := time.Now().Add(-timeout / 3)
+	before, err := w.lateDeployments(ctx, since)
 	if err != nil || len(before) == 0 {
 		return false, err
 	}
@@ -274,7 +276,7 @@ func (w *World) clusterIsLate(ctx context.Context) (bool, error) {
 		return false, ctx.Err()
 	case <-time.After(time.Second):
 	}
-	now, err := w.unobserved(ctx)
+	now, err := w.lateDeployments(ctx, since)
 	for uid, generation := range now {
 		if before[uid] == generation {
 			return true, err
@@ -295,12 +297,16 @@ func (w *World) deployments(ctx context.Context) ([]appsv1.Deployment, error) {
 	return list.Items, nil
 }
 
-// unobserved returns the generations of those Deployments at which the cluster's controller has not looked yet.
-func (w *World) unobserved(ctx context.Context) (map[types.UID]int64, error) {
+// lateDeployments returns the generations of those Deployments at which the cluster's controller has not looked yet, or whose status it
+// has written since that time.
+func (w *World) lateDeployments(ctx context.Context, since time.Time) (map[types.UID]int64, error) {
 	list, err := w.deployments(ctx)
 	late := map[types.UID]int64{}
 	for _, d := range list {
-		if d.Status.ObservedGeneration < d.Generation {
+		isNew := slices.ContainsFunc(d.ManagedFields, func(e metav1.ManagedFieldsEntry) bool {
+			return e.Subresource == "status" && e.Time != nil && e.Time.After(since)
+		})
+		if isNew || d.Status.ObservedGeneration < d.Generation {
 			late[d.UID] = d.Generation
 		}
 	}
@@ -333,7 +339,7 @@ func (w *World) awaitFor(
 			}
 		}
 		if time.Now().After(deadline) {
-			late, err := w.clusterIsLate(ctx)
+			late, err := w.clusterIsLate(ctx, timeout)
 			if err != nil {
 				return err
 			}
