@@ -48,21 +48,26 @@ func asRoot(t *testing.T, what string, err error) {
 	}
 }
 
-// mount mounts something for this test.
+// mount mounts something for this test, or skips it.
 func mount(t *testing.T, arguments ...string) {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		asRoot(t, "mount", nil)
+	if err := tryMount(t, arguments...); err != nil {
+		t.Skipf("this machine lets nobody mount: %v", err)
 	}
+}
+
+// tryMount mounts something for this test. Only root can, and in a container not even root.
+func tryMount(t *testing.T, arguments ...string) error {
+	t.Helper()
 	target := arguments[len(arguments)-1]
-	output, err := exec.Command("mount", arguments...).CombinedOutput()
-	if err != nil {
-		t.Skipf("this machine lets nobody mount: %s", output)
+	if output, err := exec.Command("mount", arguments...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, output)
 	}
 	t.Cleanup(func() {
 		// The system closes the files of a killed process a little later than it ends.
 		testkit.Await(t, "umount "+target, func() bool { return exec.Command("umount", target).Run() == nil })
 	})
+	return nil
 }
 
 func TestAFolderThatCannotBeMadeIsSaid(t *testing.T) {
@@ -113,48 +118,86 @@ func TestAForeignFolderStaysAsItIs(t *testing.T) {
 	}
 }
 
-// twoUsersAtOnce starts two clusters at the same time that want the same ports, with nothing in common that they
-// could lock: two users of one machine. The first of them calls up twice at once. Down then leaves nothing of his.
-func twoUsersAtOnce(t *testing.T) {
-	one := newCluster(t)
-	two := one
-	for i := 0; two == one || ports.Of(two.folder, 0) != ports.Of(one.folder, 0); i++ {
-		two = one.in(filepath.Join(filepath.Dir(one.folder), fmt.Sprint("two", i)))
+// twoUsersAtOnce starts two clusters at the same time that want the same ports, with nothing in common that they could lock: two users
+// of one machine. Another program has one of these ports. The first user calls up twice at once. The second one can only read the
+// programs, which are the first one's, and his cluster's folder is on another disk, behind a link.
+func twoUsersAtOnce(t *testing.T, one *cluster) {
+	two, disk := one.in(filepath.Join(t.TempDir(), "link")), ""
+	for i := 0; disk == "" || ports.Of(disk, 0) != ports.Of(one.folder, 0); i++ {
+		disk = filepath.Join(filepath.Dir(one.folder), fmt.Sprint("big disk ", i))
 	}
+	if err := errors.Join(os.Mkdir(disk, 0o755), os.Symlink(disk, two.folder)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(disk) })
 	two.env = append(two.env, "TMPDIR="+t.TempDir()) // another place for locks
+	if cache := readOnlyCache(t, one); cache != "" {
+		two.env = append(two.env, "XDG_CACHE_HOME="+cache)
+	}
 	t.Cleanup(func() { run(t, two.env, "./cluster-down.sh") })
+	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", ports.Of(disk, 0).Etcd))
+	if err == nil { // or another program has it already
+		defer listener.Close()
+	}
 	write(t, filepath.Join(one.folder, "test-kind", "type"), "local\n") // The first has run the tests before.
 	var group sync.WaitGroup
-	var ones testkit.Buffer
+	said := map[*cluster]*testkit.Buffer{one: {}, two: {}}
 	for _, user := range []*cluster{one, one, two} {
 		group.Go(func() {
 			output, err := command(user.env, "./cluster-up.sh").CombinedOutput()
 			if err != nil {
 				t.Errorf("%s: %v: %s", user.folder, err, output)
 			}
-			if user == one {
-				_, _ = ones.Write(output)
-			}
+			_, _ = said[user].Write(output)
 		})
 	}
 	group.Wait()
-	if n := strings.Count(ones.String(), "Starting a local cluster"); n != 1 {
-		t.Errorf("%d clusters of the first user started:\n%s", n, &ones)
+	if n := strings.Count(said[one].String(), "Starting a local cluster"); n != 1 {
+		t.Errorf("%d clusters of the first user started:\n%s", n, said[one])
 	}
-	for _, user := range []*cluster{one, two} {
-		user.isWhole(t)
-		user.mark(t)
+	if err := os.RemoveAll(filepath.Join(one.folder, "test-kind")); err != nil {
+		t.Fatal(err)
 	}
+	if got := said[two].String(); strings.Contains(got, "Permission denied") || strings.Contains(got, "Waiting for another") {
+		t.Errorf("the second user was told %q", got)
+	}
+	one.isWhole(t)
+	two.in(disk).isWhole(t)
 	if one.address(t) == two.address(t) {
 		t.Errorf("both are at %s", one.address(t))
 	}
 
-	t.Run("up on a cluster that is up", one.isLeftAlone)
-	t.Run("down leaves nothing", one.leavesNothing)
-	two.isWhole(t)
+	write(t, filepath.Join(disk, "notes.txt"), "precious")
+	two.run(t, "./cluster-down.sh")
+	if entries, err := os.ReadDir(disk); err != nil || len(entries) != 1 || entries[0].Name() != "notes.txt" {
+		t.Errorf("the second user's folder has %v, %v", entries, err)
+	}
+	if pids := two.in(disk).processes(t); len(pids) != 0 {
+		t.Errorf("the second user's processes: %v", pids)
+	}
+	one.isWhole(t)
 }
 
-func (c *cluster) isLeftAlone(t *testing.T) {
+// readOnlyCache returns a folder for $XDG_CACHE_HOME with the programs, in which nothing can be written; none where nobody may mount.
+func readOnlyCache(t *testing.T, c *cluster) string {
+	t.Helper()
+	cache := t.TempDir()
+	mounted := filepath.Join(cache, "client-go-workbook")
+	if err := os.Mkdir(mounted, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	programs := filepath.Dir(strings.TrimSpace(c.run(t, "./cluster.sh", "programs")))
+	if err := tryMount(t, "--bind", programs, mounted); err != nil {
+		t.Logf("the cache is not read-only: %v", err)
+		return ""
+	}
+	if output, err := exec.Command("mount", "-o", "remount,ro,bind", mounted).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	return cache
+}
+
+func isLeftAlone(t *testing.T, c *cluster) {
 	if got := run(t, c.env, "./cluster-up.sh"); got != (result{}) {
 		t.Errorf("on a cluster that is up: %+v, want nothing", got)
 	}
@@ -247,71 +290,31 @@ func theCauseOfAFailedStartIsNamed(t *testing.T) {
 			t.Errorf("got %+v, want that it may open too few files", got)
 		}
 	})
-}
-
-// The programs can belong to another user, in a folder that this user can only read; locks have their own place. On such
-// a machine, other users also run programs: one of them has the port that etcd would have.
-func readOnlyCacheTakenPortAndLink(t *testing.T) {
-	c := newCluster(t)
-	programs := strings.TrimSpace(c.run(t, "./cluster.sh", "programs"))
-	cache := filepath.Join(t.TempDir(), "cache")
-	if err := os.MkdirAll(filepath.Join(cache, "client-go-workbook"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	mounted := filepath.Join(cache, "client-go-workbook")
-	mount(t, "--bind", filepath.Dir(programs), mounted)
-	if output, err := exec.Command("mount", "-o", "remount,ro,bind", mounted).CombinedOutput(); err != nil {
-		t.Skipf("this machine lets nobody mount: %s", output)
-	}
-	// The cluster's folder is on another disk, behind a link.
-	target, link := filepath.Join(filepath.Dir(c.folder), "big disk"), filepath.Join(t.TempDir(), "link")
-	if err := errors.Join(os.Mkdir(target, 0o755), os.Symlink(target, link)); err != nil {
-		t.Fatal(err)
-	}
-	readOnly := c.in(link)
-	readOnly.env = append(readOnly.env, "XDG_CACHE_HOME="+cache)
-	t.Cleanup(func() { run(t, readOnly.env, "./cluster-down.sh") })
-	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", ports.Of(target, 0).Etcd))
-	if err == nil { // or another program has it already
-		defer listener.Close()
-	}
-	got := readOnly.run(t, "./cluster-up.sh")
-	if strings.Contains(got, "Permission denied") || strings.Contains(got, "Waiting for another") {
-		t.Errorf("it said %q", got)
-	}
-	readOnly.in(target).isWhole(t)
-	write(t, filepath.Join(target, "notes.txt"), "precious")
-	readOnly.run(t, "./cluster-down.sh")
-	entries, err := os.ReadDir(target)
-	if err != nil || len(entries) != 1 || entries[0].Name() != "notes.txt" {
-		t.Errorf("left: %v, %v", entries, err)
-	}
-
-	empty := t.TempDir()
-	mount(t, "-t", "tmpfs", "-o", "ro", "none", empty)
-	refusing := c.in(filepath.Join(t.TempDir(), "c"))
-	refusing.env = append(refusing.env, "XDG_CACHE_HOME="+empty)
-	t.Cleanup(func() { run(t, refusing.env, "./cluster-down.sh") })
-	refused(t, run(t, refusing.env, "./cluster-up.sh"), "set XDG_CACHE_HOME")
+	t.Run("a cache that nobody can write", func(t *testing.T) {
+		empty := t.TempDir()
+		mount(t, "-t", "tmpfs", "-o", "ro", "none", empty)
+		refusing := c.in(filepath.Join(t.TempDir(), "c"))
+		refusing.env = append(refusing.env, "XDG_CACHE_HOME="+empty)
+		t.Cleanup(func() { run(t, refusing.env, "./cluster-down.sh") })
+		refused(t, run(t, refusing.env, "./cluster-up.sh"), "set XDG_CACHE_HOME")
+	})
 }
 
 // oneCore keeps a core busy, and ends by itself after some minutes: a test that is killed leaves nothing behind for long.
 const oneCore = "i=0; while [ $i -lt 100000000 ]; do i=$((i+1)); done"
 
-// startsUnderLoad starts the cluster beside a process that wants a core, after a start that is killed in the middle.
-func startsUnderLoad(t *testing.T, c *cluster) {
-	c.killedUp(t)
+// startsUnderLoad starts the cluster beside a process that wants a core, and returns what it said.
+func (c *cluster) startsUnderLoad(t *testing.T) string {
+	t.Helper()
 	busy := exec.Command("sh", "-c", oneCore)
 	if err := busy.Start(); err != nil {
 		t.Fatal(err)
 	}
-	got := run(t, c.env, "./cluster-up.sh")
-	_ = busy.Process.Kill()
-	_ = busy.Wait()
-	if got.code != 0 {
-		t.Fatalf("%+v", got)
-	}
-	c.isWhole(t)
+	t.Cleanup(func() {
+		_ = busy.Process.Kill()
+		_ = busy.Wait()
+	})
+	return c.run(t, "./cluster-up.sh")
 }
 
 // killedUp kills cluster-up, and what it has started itself, as soon as etcd runs.

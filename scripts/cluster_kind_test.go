@@ -73,20 +73,6 @@ func TestKindClusterIsRepaired(t *testing.T) {
 	}
 }
 
-func TestKindClusterOfThreeNodes(t *testing.T) {
-	c := newKindCluster(t, "NODES=3")
-	c.run(t, "./cluster-up.sh")
-	if got := strings.Count(c.run(t, "./kubectl", "get", "nodes", "-o", "name"), "\n"); got != 3 {
-		t.Errorf("%d nodes, want 3", got)
-	}
-	want := result{
-		"", "There is a cluster of 3 node(s) already: unset NODES, or run make cluster-down, then NODES=1 CLUSTER=kind make cluster.\n", 1,
-	}
-	if got := run(t, append(c.env, "NODES=1"), "./cluster-up.sh"); got != want {
-		t.Errorf("with NODES=1: %+v, want %+v", got, want)
-	}
-}
-
 // TestKindRunsTheChapters runs each chapter's program as a reader does, beside samples whose containers run.
 func TestKindRunsTheChapters(t *testing.T) {
 	testcluster.RequireKind(t)

@@ -20,11 +20,12 @@ import (
 // localCluster uses one cluster for one test after the other. Each begins with cluster-up.
 func localCluster(t *testing.T) {
 	c := newCluster(t)
-	t.Run("a start beside a busy core goes on from one that was killed", func(t *testing.T) { startsUnderLoad(t, c) })
+	t.Run("two users start at once", func(t *testing.T) { twoUsersAtOnce(t, c) })
 	for _, test := range []struct {
 		name string
 		run  func(*testing.T, *cluster)
 	}{
+		{"up on a cluster that is up changes nothing", isLeftAlone},
 		{"the samples get ready and come back", samples},
 		{"what a reader's machine has set changes nothing", inSurroundings},
 		{"samples that cannot be put there say why, and what to do", samplesThatFail},
@@ -36,6 +37,7 @@ func localCluster(t *testing.T) {
 		{"a stopped API server comes back with its data", stoppedAPIServer},
 		{"other users of the machine get no data and no keys", private},
 		{"cluster-up repairs what is broken and keeps the data", repairs},
+		{"cluster-up keeps the data where kwokctl fails", kwokctlFails},
 		{"cluster-up moves aside what etcd cannot read", movesAside},
 		{"cluster-up moves aside a write-ahead log that is cut", movesAsideACutLog},
 		{"cluster-up takes another port where its own is taken", takesAnotherPort},

@@ -91,7 +91,7 @@ func copied(t *testing.T, c *cluster) {
 	cp()
 	twin.isRefused(t)
 	want := twin.folder + " is a copy of " + c.folder + ": it gets a cluster of its own.\n"
-	if got := twin.run(t, "./cluster-up.sh"); !strings.Contains(got, want) {
+	if got := twin.startsUnderLoad(t); !strings.Contains(got, want) {
 		t.Errorf("up in the copy said %q", got)
 	}
 	twin.isWhole(t)
@@ -109,6 +109,7 @@ func copied(t *testing.T, c *cluster) {
 	if got := run(t, twin.env, "./cluster-up.sh"); got != (result{}) {
 		t.Errorf("up once more in the copy: %+v", got)
 	}
+	write(t, filepath.Join(twin.folder, "test-kind", "type"), "local\n") // tests have run in it
 	twin.leavesNothing(t)
 
 	c.isWhole(t)

@@ -12,6 +12,7 @@ import (
 // none. Without one there is no default route either, which would be the API server's way to an address of its own.
 func aBareMachineHasAllThatIsNeeded(t *testing.T) {
 	c := newCluster(t)
+	c.killedUp(t) // it goes on from a start that was killed
 	path := bare(t)
 	c.env = append(c.env, "GOPROXY=off", "ROOT="+checkout(t), "PATH="+path)
 	// Everything in one call, since another one would have another network.

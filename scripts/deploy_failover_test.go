@@ -42,6 +42,7 @@ const lease = 15 * time.Second
 func TestKindFailover(t *testing.T) {
 	c := newKindCluster(t, "NODES=3")
 	c.run(t, "./cluster-up.sh")
+	t.Run("the cluster has three nodes", func(t *testing.T) { hasThreeNodes(t, c) })
 	c.run(t, "./deploy.sh")
 
 	// On the leader's node, no packet goes to or comes from the API server, and nothing closes a connection. That is what
@@ -131,6 +132,18 @@ func TestKindFailover(t *testing.T) {
 		})
 	}
 	c.hasOneWriterAtATime(t)
+}
+
+func hasThreeNodes(t *testing.T, c *cluster) {
+	if got := strings.Count(c.run(t, "./kubectl", "get", "nodes", "-o", "name"), "\n"); got != 3 {
+		t.Errorf("%d nodes, want 3", got)
+	}
+	want := result{
+		"", "There is a cluster of 3 node(s) already: unset NODES, or run make cluster-down, then NODES=1 CLUSTER=kind make cluster.\n", 1,
+	}
+	if got := run(t, append(c.env, "NODES=1"), "./cluster-up.sh"); got != want {
+		t.Errorf("with NODES=1: %+v, want %+v", got, want)
+	}
 }
 
 // container runs docker or podman.

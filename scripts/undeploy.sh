@@ -21,12 +21,16 @@ children() {
 		-o go-template='{{range .items}}{{if .metadata.ownerReferences}}{{.kind}} {{.metadata.name}}{{"\n"}}{{end}}{{end}}'
 }
 
+timeout=1m
 # A CRD that an earlier undeploy has deleted can go at any moment, and with it what is asked here.
 if [ -n "$("$kubectl" get crd databasemanagers.coolops.cn --ignore-not-found -o name)" ]; then
 	"$kubectl" delete databasemanagers.coolops.cn --all -A --wait=false || true
 	ready=$("$kubectl" get deployments,statefulsets -n databasemanager-system -o jsonpath='{.items[*].status.readyReplicas}')
 	if [ -n "$ready" ]; then
-		"$kubectl" wait databasemanagers.coolops.cn --all -A --for=delete --timeout=30s >/dev/null 2>&1 || true
+		for _ in {1..30}; do
+			[ -n "$(databases 2>/dev/null | awk 'NF == 3')" ] || break
+			sleep 1
+		done
 	fi
 	while read -r namespace name position; do
 		[ -n "$position" ] || continue
@@ -42,8 +46,9 @@ if [ -n "$("$kubectl" get crd databasemanagers.coolops.cn --ignore-not-found -o 
 		if [ -n "$(databases)" ] || [ -z "$(children)" ]; then break; fi
 		sleep 1
 	done
+	[ -z "$(databases)" ] || timeout=10s # the CRD cannot go: its DatabaseManagers have finalizers of others
 fi
-if ! "$kubectl" delete -k "$root/06-crd-codegen/deploy" --ignore-not-found --timeout=1m; then
+if ! "$kubectl" delete -k "$root/06-crd-codegen/deploy" --ignore-not-found --timeout="$timeout"; then
 	left=$(databases 2>/dev/null | cut -d ' ' -f 1,2 | tr ' \n' '/ ' || true)
 	[ -z "$left" ] || say "These DatabaseManagers have finalizers of others: $left"
 	fail "Not all is gone yet: run make undeploy again."

@@ -31,7 +31,14 @@ func (c *cluster) apiserver(ctx context.Context, arguments []string) error {
 		say("The API server is stopped. scripts/apiserver.sh start starts it again.")
 		return nil
 	}
-	if err := l.wait(ctx, l.snapshot(), "the API server to be ready", nil); err != nil {
+	patient, cancel := context.WithTimeout(ctx, 2*silence)
+	defer cancel()
+	err = l.wait(patient, l.logs(), "the API server to be ready", nil)
+	if patient.Err() != nil && ctx.Err() == nil { // it stands still, or its etcd does
+		say("The API server is not ready: starting all of the cluster again.")
+		err = l.startAll(ctx, newPrograms(c.root, c.cache), false)
+	}
+	if err != nil {
 		return err
 	}
 	say("The API server runs.")

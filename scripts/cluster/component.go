@@ -157,12 +157,16 @@ func (l local) stop(names ...string) error {
 		}
 	}
 	killed := false
-	for {
+	for deadline := time.Now().Add(time.Minute); ; {
 		alive := false
 		for name, pid := range l.running() {
 			if len(names) == 0 || slices.Contains(names, name) {
 				alive, killed = true, true
-				if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+				err := syscall.Kill(pid, syscall.SIGKILL)
+				if time.Now().After(deadline) {
+					err = errors.New("it was killed, and does not end")
+				}
+				if err != nil && !errors.Is(err, syscall.ESRCH) {
 					return fmt.Errorf("%s (process %d) cannot be stopped: %w", name, pid, err)
 				}
 			}
@@ -181,20 +185,15 @@ func (l local) stop(names ...string) error {
 
 func (l local) log(name string) string { return filepath.Join(l.folder, "logs", name+".log") }
 
-// snapshot is what there was before a call did anything.
-type snapshot struct {
-	pids map[string]int
-	logs map[string]int64 // the length of each component's log
-}
-
-func (l local) snapshot() snapshot {
-	s := snapshot{l.running(), map[string]int64{}}
+// logs returns the length of each component's log.
+func (l local) logs() map[string]int64 {
+	sizes := map[string]int64{}
 	for _, name := range components {
 		if info, err := os.Stat(l.log(name)); err == nil {
-			s.logs[name] = info.Size()
+			sizes[name] = info.Size()
 		}
 	}
-	return s
+	return sizes
 }
 
 var errorLine = regexp.MustCompile(`"level":"(?i:fatal|panic|error)"|^[EF]\d{4} |^(panic|fatal error|Error|error):|runtime: `)

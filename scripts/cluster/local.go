@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"text/template"
 	"time"
 
@@ -20,7 +21,7 @@ import (
 
 // local is the local cluster of a folder: a real etcd and Kubernetes control plane, run as plain processes, with kwok in
 // the place of the kubelets: it marks pods as running, but runs no containers. kwokctl makes its keys and settings and
-// starts it for the first time; component.go starts again what has ended.
+// starts it.
 type local struct {
 	*cluster
 	folder string // of kwokctl's files
@@ -50,7 +51,8 @@ var kwokctlYAML string
 //go:embed audit.yaml
 var auditYAML []byte
 
-// localUp starts a local cluster, or what is missing of it.
+// localUp starts a local cluster. One that is there is stopped and started again on its data, whatever was wrong with it: all data are
+// etcd's, on the disk.
 func (c *cluster) localUp(ctx context.Context) error {
 	p := newPrograms(c.root, c.cache)
 	if err := p.build(ctx); err != nil {
@@ -61,24 +63,31 @@ func (c *cluster) localUp(ctx context.Context) error {
 		os.Chmod(folder, 0o700) // a cluster of an earlier version was readable for more
 	}
 	hasObjects := l.hasData() && l.wasUp()
+	before, settingsErr := l.settings()
+	missing := l.missing()
+	isOurs := settingsErr == nil && before.usable(p)
+	runs := len(missing) == 0 && isOurs && l.answers(ctx)
 	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
 	case !hasObjects:
 		say("Starting a local cluster: Kubernetes %s, without containers.", p.version())
-	case len(l.missing()) > 0:
-		say("The local cluster is not whole, starting it again. Not running: %s", strings.Join(l.missing(), " "))
-	default:
-		say("The local cluster runs, but is not ready: starting what it lacks.")
+	case len(missing) > 0:
+		say("The local cluster is not whole, starting it again. Not running: %s", strings.Join(missing, " "))
+	case !isOurs:
+		say("The local cluster is another version's, starting it again.")
+	case !runs:
+		say("The local cluster runs, but does not answer: starting it again.")
 	}
-	before, _ := l.settings()
 
-	err := l.startOnFreePorts(ctx, p)
+	err := l.startAll(ctx, p, runs)
 	var damaged *damagedError
 	if errors.As(err, &damaged) && l.hasData() {
 		if err := l.moveDataAside(damaged); err != nil {
 			return err
 		}
 		hasObjects = false
-		err = l.startOnFreePorts(ctx, p)
+		err = l.startAll(ctx, p, false)
 	}
 	if err != nil {
 		return err
@@ -96,11 +105,11 @@ func (c *cluster) localUp(ctx context.Context) error {
 	return nil
 }
 
-// startOnFreePorts starts what does not run, and everything again with other ports where another program has taken one.
-// After an error nothing runs, unless ctx has ended: the next call goes on from there.
-func (l local) startOnFreePorts(ctx context.Context, p programs) error {
+// startAll starts everything, unless it runs, and makes the cluster whole. Where another program has taken a port, it starts everything with
+// others. After an error nothing runs, unless ctx has ended: the next call goes on from there.
+func (l local) startAll(ctx context.Context, p programs, runs bool) error {
 	for try := 0; ; try++ {
-		err := l.startAndWait(ctx, p, try)
+		err := l.startAndWait(ctx, p, try, runs && try == 0)
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
@@ -112,40 +121,26 @@ func (l local) startOnFreePorts(ctx context.Context, p programs) error {
 	}
 }
 
-// moveDataAside makes room for a cluster without objects, where etcd cannot read its data.
-func (l local) moveDataAside(damaged *damagedError) error {
-	aside := filepath.Join(l.cluster.folder, "etcd-damaged-"+time.Now().Format("20060102-150405"))
-	if err := os.Rename(filepath.Join(l.folder, "etcd"), aside); err != nil {
-		return err
-	}
-	say("etcd cannot go on from its data: %s", damaged.words)
-	say("The data are moved to %s, and the cluster begins again without objects.", aside)
-	return nil
-}
-
-// hasData reports whether etcd has ever written anything.
-func (l local) hasData() bool {
-	_, err := os.Stat(filepath.Join(l.folder, "etcd", "member"))
-	return err == nil
-}
-
-// startAndWait starts what does not run, and returns when the cluster is whole, or cannot become so.
-func (l local) startAndWait(ctx context.Context, p programs, try int) error {
-	if err := l.stop("kwokctl"); err != nil { // left by a killed call, it would go on beside this one
-		return err
-	}
-	before := l.snapshot()
-	s, err := l.settings()
-	if err != nil || try > 0 || len(before.pids) == 0 || !s.usable(p) {
-		if err := l.create(ctx, p, s.ports(), try); err != nil {
+// startAndWait returns when the cluster is whole, or cannot become so.
+func (l local) startAndWait(ctx context.Context, p programs, try int, runs bool) error {
+	var logs map[string]int64
+	if !runs {
+		if err := errors.Join(l.stop(), l.linkData()); err != nil {
 			return err
 		}
-		before.logs = nil // kwokctl begins new ones
+		logs = l.logs()
+		s, err := l.settings()
+		if err != nil || try > 0 || !s.usable(p) || !ports.AllFree(s.ports().List(), 3*time.Second) {
+			if err := l.create(ctx, p, s.ports(), try); err != nil {
+				return err
+			}
+			logs = nil // kwokctl begins new ones
+		}
 	}
-	if err := l.wait(ctx, before, "the API server to be ready", nil); err != nil {
+	if err := l.wait(ctx, logs, "the API server to be ready", nil); err != nil {
 		return err
 	}
-	return l.finish(ctx, p, before)
+	return l.finish(ctx, p, logs)
 }
 
 // usable reports whether the programs that the settings name are these.
@@ -156,14 +151,48 @@ func (s settings) usable(p programs) bool {
 	})
 }
 
-// create has kwokctl write the cluster's keys and settings and start its components. The keys and etcd's data that are
-// there stay as they are, so it also repairs; killed in the middle, it is just run again.
-func (l local) create(ctx context.Context, p programs, wanted ports.Ports, try int) error {
-	if err := l.stop(); err != nil {
+// moveDataAside makes room for a cluster without objects, where etcd cannot read its data.
+func (l local) moveDataAside(damaged *damagedError) error {
+	aside := filepath.Join(l.cluster.folder, "etcd-damaged-"+time.Now().Format("20060102-150405"))
+	os.Remove(l.kubectl()) // made at the end: without it, the cluster is not whole
+	if err := os.Rename(l.data(), aside); err != nil {
 		return err
 	}
+	say("etcd cannot go on from its data: %s", damaged.words)
+	say("The data are moved to %s, and the cluster begins again without objects.", aside)
+	return nil
+}
+
+// hasData reports whether etcd has ever written anything.
+func (l local) hasData() bool {
+	_, err := os.Stat(filepath.Join(l.data(), "member"))
+	_, earlierErr := os.Stat(filepath.Join(l.folder, "etcd", "member"))
+	return err == nil || earlierErr == nil
+}
+
+// data is where etcd's data are. They were in kwokctl's folder, where there is a link to them now: a kwokctl that fails removes its folder.
+func (l local) data() string { return filepath.Join(l.cluster.folder, ".kwok", "etcd") }
+
+// linkData makes that link.
+func (l local) linkData() error {
+	link := filepath.Join(l.folder, "etcd")
+	if info, err := os.Lstat(link); err == nil && info.IsDir() { // of an earlier version, or put there from a snapshot
+		if err := errors.Join(os.RemoveAll(l.data()), os.Rename(link, l.data())); err != nil {
+			return err
+		}
+	}
+	os.Remove(link)
+	return errors.Join(os.MkdirAll(l.data(), 0o700), os.MkdirAll(l.folder, 0o700), os.Symlink("../../etcd", link))
+}
+
+// create has kwokctl write the cluster's keys and settings and start its components. The keys and etcd's data that are there stay as they
+// are. Killed in the middle, it is just run again.
+func (l local) create(ctx context.Context, p programs, wanted ports.Ports, try int) error {
 	if try > 0 || wanted.Etcd == 0 || !ports.AllFree(wanted.List(), 3*time.Second) {
 		for wanted = ports.Of(l.realPath(), try); slices.ContainsFunc(wanted.List(), ports.Taken); try++ {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
 			wanted = ports.Of(l.realPath(), try+1)
 		}
 	}
@@ -173,7 +202,7 @@ func (l local) create(ctx context.Context, p programs, wanted ports.Ports, try i
 			return err
 		}
 	}
-	// bin has links to the programs. With a link that leads nowhere, kwokctl would fail, and remove etcd's data with the cluster.
+	// bin has links to the programs. With a link that leads nowhere, kwokctl would fail.
 	for _, name := range []string{"kwok.yaml", "pids", "bin"} {
 		if err := os.RemoveAll(filepath.Join(l.folder, name)); err != nil {
 			return err
@@ -248,12 +277,13 @@ func (l local) kwokctl(p programs, arguments ...string) (cmd *exec.Cmd, closeLog
 	}
 	cmd = exec.Command(p.path("kwokctl"), append([]string{"--name=" + kwokName}, arguments...)...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = l.cluster.folder, log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // or Ctrl-C would have it remove its folder
 	cmd.Env = append(os.Environ(), "HOME="+l.cluster.folder, "KWOK_WORKDIR=", "PATH="+p.folder()+":"+os.Getenv("PATH"))
 	return cmd, log.Close, nil
 }
 
 // finish makes a cluster whose components run whole: nodes, kubectl, and at last the kubeconfig.
-func (l local) finish(ctx context.Context, p programs, before snapshot) error {
+func (l local) finish(ctx context.Context, p programs, logs map[string]int64) error {
 	api, err := l.api()
 	if err != nil {
 		return err
@@ -268,7 +298,7 @@ func (l local) finish(ctx context.Context, p programs, before snapshot) error {
 			return fmt.Errorf("kwokctl cannot make the nodes: %w: see %s", err, filepath.Join(l.cluster.folder, "kwokctl.log"))
 		}
 	}
-	if err := l.wait(ctx, before, "the nodes to be ready", api.takesPods); err != nil {
+	if err := l.wait(ctx, logs, "the nodes to be ready", api.takesPods); err != nil {
 		return err
 	}
 	kubectl := l.kubectl()

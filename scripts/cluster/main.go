@@ -1,4 +1,4 @@
-// Command cluster makes, repairs and removes the workbook's cluster. The scripts in the folder above are its fronts.
+// Command cluster makes, restarts and removes the workbook's cluster. The scripts in the folder above are its fronts.
 //
 // A cluster lives in one folder: .cluster in the checkout, or $CLUSTER_DIR. Its state is written down nowhere: it is
 // read off what there is, so that it is also right after a crash, a reboot or a full disk.
@@ -7,16 +7,17 @@
 //	none       no folder, or nothing in it but tests' clusters    → starting                removes those
 //	foreign    a folder that this program did not make            refuses, changes nothing  refuses, changes nothing
 //	starting   never whole so far, and a call holds its lock      waits for that call       waits for that call
-//	elsewhere  copied or moved with its folder (see marker)       → starting, → repairing   → none
-//	broken     a part is missing or does not answer               → repairing               → none
-//	repairing  broken, and a call holds its lock                  waits for that call       waits for that call
+//	elsewhere  copied or moved with its folder (see marker)       → starting, → restarting  → none
+//	broken     a part is missing or does not answer               → restarting              → none
+//	restarting broken, and a call holds its lock                  waits for that call       waits for that call
 //	up         all its parts run, and the API server is ready     does nothing              → none
 //
-// A call that starts or repairs ends in up, or in broken with an error that names the part and its last words. Killed
+// A call that starts or restarts ends in up, or in broken with an error that names the part and its last words. Killed
 // at any moment, it leaves broken, and the next up goes on from there, or makes one of the other type if this one never was up.
+// A broken local cluster is stopped as a whole, and started again on its data.
 //
-// Nothing of the reader's is ever deleted but by down: the cluster's objects are etcd's data, which a repair starts
-// again or, if etcd cannot read them, moves aside. Down deletes only what this program made.
+// Nothing of the reader's is ever deleted but by down: the cluster's objects are etcd's data, from which a restart goes on
+// or, if etcd cannot read them, which it moves aside. Down deletes only what this program made.
 //
 // Read in this order: cluster.go (the folder and its states), local.go (the life of a local cluster), component.go (its
 // processes), wait.go, marker and ports (packages), kind.go, build.go, download.go, web.go, samples.go,

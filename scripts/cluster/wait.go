@@ -54,8 +54,26 @@ const (
 	quickly      = 10 * time.Second
 )
 
-// silence is how long a component may run without an answer before it is started again.
+// silence is how long a busy machine's API server may run without being ready before the cluster is started again.
 const silence = 15 * time.Second
+
+// answers reports whether the API server is ready, soon if not now. One that was stopped, or that runs in another network, a
+// container's, say, never is.
+func (l local) answers(ctx context.Context) bool {
+	api, err := l.api()
+	if err != nil {
+		return false
+	}
+	progress := newWaiting()
+	defer progress.done()
+	for deadline := time.Now().Add(silence); ctx.Err() == nil && time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		if api.ready(ctx) {
+			return true
+		}
+		progress.show("the API server to be ready")
+	}
+	return false
+}
 
 // attempt is one start of a component.
 type attempt struct {
@@ -66,8 +84,9 @@ type attempt struct {
 
 // wait returns when all components run, the API server is ready and the condition holds, and starts those again that
 // have ended. It has no fixed patience, since a busy machine takes as long as it takes: the controller manager, say,
-// ends when the API server is not ready within 20 seconds. It fails when a component can't run.
-func (l local) wait(ctx context.Context, before snapshot, what string, holds func(context.Context) bool) error {
+// ends when the API server is not ready within 20 seconds. It fails when a component can't run. What the logs have up to these lengths
+// is about an earlier start.
+func (l local) wait(ctx context.Context, logs map[string]int64, what string, holds func(context.Context) bool) error {
 	s, err := l.settings()
 	if err != nil {
 		return err
@@ -76,14 +95,10 @@ func (l local) wait(ctx context.Context, before snapshot, what string, holds fun
 	if err != nil {
 		return err
 	}
-	now := time.Now()
 	attempts := map[string]*attempt{}
 	for _, name := range components {
-		attempts[name] = &attempt{at: now, log: before.logs[name]}
+		attempts[name] = &attempt{at: time.Now(), log: logs[name]}
 	}
-	etcd := *api // its certificates are the same
-	etcd.Server = fmt.Sprintf("https://127.0.0.1:%d", s.Options.Etcd)
-	etcdAnswered, apiAnswered := now, now
 	progress := newWaiting()
 	defer progress.done()
 	for {
@@ -104,37 +119,12 @@ func (l local) wait(ctx context.Context, before snapshot, what string, holds fun
 			}
 		}
 		if running["etcd"] != 0 && !ready {
-			after := attempts["etcd"].log
-			if running["etcd"] == before.pids["etcd"] {
-				after = 0 // a call that was killed has started it
-			}
-			if err := l.lostWrites(after); err != nil {
+			if err := l.lostWrites(attempts["etcd"].log); err != nil {
 				return err
 			}
 		}
 		if len(missing) == 0 && ready && (holds == nil || holds(ctx)) {
 			return nil
-		}
-		// One that was there before this call may be stopped, or stuck, or run in another network: a container's, say. All data are
-		// etcd's, on the disk, so to start it again loses nothing. A new one takes as long as it takes.
-		old := func(name string) bool { return running[name] != 0 && running[name] == before.pids[name] }
-		etcdIsSilent := !ready && old("etcd") && etcd.get(ctx, "/health", nil) != nil
-		if !etcdIsSilent {
-			etcdAnswered = time.Now()
-		}
-		if ready || !old("kube-apiserver") || running["etcd"] == 0 || etcdIsSilent {
-			apiAnswered = time.Now()
-		}
-		switch {
-		case time.Since(etcdAnswered) > 2*silence: // the others may be in that network, too
-			say("etcd runs, but does not answer: starting all again.")
-			err = l.stop()
-		case time.Since(apiAnswered) > silence:
-			say("The API server runs, but does not answer: starting it again.")
-			err = l.stop("kube-apiserver")
-		}
-		if err != nil {
-			return err
 		}
 		if len(missing) == 0 {
 			missing = []string{what}
@@ -173,7 +163,7 @@ func (l local) startAgain(s settings, name string, last *attempt) error {
 		}
 		return messagef("%s does not start: %s: see %s.", name, words, l.log(name))
 	}
-	last.at, last.log = time.Now(), l.snapshot().logs[name]
+	last.at, last.log = time.Now(), l.logs()[name]
 	return l.start(s, name)
 }
 
