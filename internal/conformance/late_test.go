@@ -44,7 +44,8 @@ func TestClusterIsLate(t *testing.T) {
 					time.AfterFunc(500*time.Millisecond, func() {
 						next := d.DeepCopy()
 						next.Generation++
-						if _, err := client.AppsV1().Deployments("test").Update(context.Background(), next, metav1.UpdateOptions{}); err != nil {
+						_, err := client.AppsV1().Deployments("test").Update(context.Background(), next, metav1.UpdateOptions{})
+						if err != nil {
 							t.Error(err)
 						}
 					})

@@ -105,8 +105,8 @@ func (c *cluster) localUp(ctx context.Context) error {
 	return nil
 }
 
-// startAll starts everything, unless it runs, and makes the cluster whole. Where another program has taken a port, it starts everything with
-// others. After an error nothing runs, unless ctx has ended: the next call goes on from there.
+// startAll starts everything, unless it runs, and makes the cluster whole. Where another program has taken a port, it starts everything
+// with others. After an error nothing runs, unless ctx has ended: the next call goes on from there.
 func (l local) startAll(ctx context.Context, p programs, runs bool) error {
 	for try := 0; ; try++ {
 		err := l.startAndWait(ctx, p, try, runs && try == 0)
