@@ -326,7 +326,11 @@ func (c *cluster) killedUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	testkit.Await(t, "etcd runs", func() bool { return c.processes(t)["etcd"] != 0 })
-	if err := syscall.Kill(-up.Process.Pid, syscall.SIGKILL); err != nil {
+	err := syscall.Kill(-up.Process.Pid, syscall.SIGKILL)
+	if pid := c.find(t, "kwokctl")["kwokctl"]; pid != 0 { // it is in a session of its own
+		err = errors.Join(err, syscall.Kill(pid, syscall.SIGKILL))
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	_ = up.Wait()

@@ -163,6 +163,21 @@ func moved(t *testing.T, c *cluster) {
 		t.Fatal(err)
 	}
 
+	linked := c.in(filepath.Join(filepath.Dir(c.folder), "moved, with a link"))
+	other.move(t, linked.folder)
+	if err := os.Symlink(linked.folder, other.folder); err != nil {
+		t.Fatal(err)
+	}
+	linked.run(t, "./cluster-up.sh")
+	linked.isWhole(t)
+	if !linked.isMarked(t) {
+		t.Error("the objects are lost")
+	}
+	if err := os.Remove(other.folder); err != nil {
+		t.Fatal(err)
+	}
+	other = linked
+
 	again := c.in(filepath.Join(filepath.Dir(c.folder), "moved again"))
 	other.move(t, again.folder)
 	if len(other.processes(t)) == 0 {

@@ -130,6 +130,12 @@ func (c *cluster) run(t testing.TB, script string, arguments ...string) string {
 // processes returns the process ids of this cluster's programs.
 func (c *cluster) processes(t *testing.T) map[string]int {
 	t.Helper()
+	return c.find(t, programs...)
+}
+
+// find returns the process ids of those programs that run for this cluster.
+func (c *cluster) find(t *testing.T, programs ...string) map[string]int {
+	t.Helper()
 	pids := map[string]int{}
 	all, err := process.Pids()
 	if err != nil {
@@ -137,7 +143,7 @@ func (c *cluster) processes(t *testing.T) map[string]int {
 	}
 	for _, pid := range all {
 		arguments, err := (&process.Process{Pid: pid}).CmdlineSlice()
-		if err != nil || len(arguments) == 0 || !strings.Contains(strings.Join(arguments[1:], " "), "="+c.folder+"/.kwok/clusters") {
+		if err != nil || len(arguments) == 0 || !strings.Contains(strings.Join(arguments[1:], " "), "="+c.folder+"/.kwok/") {
 			continue
 		}
 		name := filepath.Base(arguments[0])
@@ -307,11 +313,10 @@ func isInAnotherNetwork(t *testing.T, c *cluster) {
 func kwokctlFails(t *testing.T, c *cluster) {
 	c.mark(t)
 	c.kill(t, programs...)
-	logs := filepath.Join(c.kwokFolder(), "logs")
-	if err := errors.Join(os.Remove(filepath.Join(c.kwokFolder(), "kwok.yaml")), os.RemoveAll(logs)); err != nil {
+	kubeconfig := filepath.Join(c.kwokFolder(), "kubeconfig.yaml") // which it writes
+	if err := errors.Join(os.Remove(kubeconfig), os.Mkdir(kubeconfig, 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	write(t, logs, "no folder")
 	if got := run(t, c.env, "./cluster-up.sh"); got.code != 1 || !strings.Contains(got.stderr, "kwokctl cannot make the cluster") {
 		t.Errorf("%+v, want that kwokctl cannot make the cluster", got)
 	}

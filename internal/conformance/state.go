@@ -262,12 +262,11 @@ func (w *World) await(ctx context.Context, what string, differs func(context.Con
 // machine it can be late. The controller under test is not to blame for that time.
 const clusterTimeout = 5 * time.Minute
 
-// clusterIsLate reports whether the cluster's controller does not look at a Deployment for a second, or has first looked at it when two
-// thirds of the timeout were over: then the controller under test has had little time since. One that writes all the time gives the
-// Deployment another generation within that second.
+// clusterIsLate reports whether the cluster's controller does not look at a Deployment for a second, or has just written its status, a third
+// of the timeout or more after the last write of the Deployment: then the controller under test has had little time since. One that
+// writes all the time gives it another generation within that second.
 func (w *World) clusterIsLate(ctx context.Context, timeout time.Duration) (bool, error) {
-	since := time.Now().Add(-timeout / 3)
-	before, err := w.lateDeployments(ctx, since)
+	before, err := w.lateDeployments(ctx, timeout/3)
 	if err != nil || len(before) == 0 {
 		return false, err
 	}
@@ -276,7 +275,7 @@ func (w *World) clusterIsLate(ctx context.Context, timeout time.Duration) (bool,
 		return false, ctx.Err()
 	case <-time.After(time.Second):
 	}
-	now, err := w.lateDeployments(ctx, since)
+	now, err := w.lateDeployments(ctx, timeout/3)
 	for uid, generation := range now {
 		if before[uid] == generation {
 			return true, err
@@ -297,16 +296,23 @@ func (w *World) deployments(ctx context.Context) ([]appsv1.Deployment, error) {
 	return list.Items, nil
 }
 
-// lateDeployments returns the generations of those Deployments at which the cluster's controller has not looked yet, or whose status it
-// has written since that time.
-func (w *World) lateDeployments(ctx context.Context, since time.Time) (map[types.UID]int64, error) {
+// lateDeployments returns the generations of those Deployments at which the cluster's controller has not looked yet, or whose status it has
+// written within the last slow, and so long after their last write.
+func (w *World) lateDeployments(ctx context.Context, slow time.Duration) (map[types.UID]int64, error) {
 	list, err := w.deployments(ctx)
 	late := map[types.UID]int64{}
 	for _, d := range list {
-		isNew := slices.ContainsFunc(d.ManagedFields, func(e metav1.ManagedFieldsEntry) bool {
-			return e.Subresource == "status" && e.Time != nil && e.Time.After(since)
-		})
-		if isNew || d.Status.ObservedGeneration < d.Generation {
+		var written, looked time.Time
+		for _, e := range d.ManagedFields {
+			switch {
+			case e.Time == nil:
+			case e.Manager == "kube-controller-manager" && e.Subresource == "status":
+				looked = e.Time.Time
+			case e.Subresource == "" && e.Time.After(written):
+				written = e.Time.Time
+			}
+		}
+		if d.Status.ObservedGeneration < d.Generation || time.Since(looked) < slow+time.Second && looked.Sub(written) >= slow {
 			late[d.UID] = d.Generation
 		}
 	}

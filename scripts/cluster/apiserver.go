@@ -31,12 +31,16 @@ func (c *cluster) apiserver(ctx context.Context, arguments []string) error {
 		say("The API server is stopped. scripts/apiserver.sh start starts it again.")
 		return nil
 	}
-	patient, cancel := context.WithTimeout(ctx, 2*silence)
+	patience := 8 * silence
+	if l.running()["kube-apiserver"] != 0 {
+		patience = 2 * silence
+	}
+	patient, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	err = l.wait(patient, l.logs(), "the API server to be ready", nil)
-	if patient.Err() != nil && ctx.Err() == nil { // it stands still, or its etcd does
+	if err != nil && patient.Err() != nil && ctx.Err() == nil { // it stands still, or its etcd does
 		say("The API server is not ready: starting all of the cluster again.")
-		err = l.startAll(ctx, newPrograms(c.root, c.cache), false)
+		return c.localUp(ctx)
 	}
 	if err != nil {
 		return err

@@ -97,7 +97,8 @@ func (c *cluster) settle() error {
 		say("%s is a copy of %s: it gets a cluster of its own.", c.path, origin)
 		l := c.local()
 		return errors.Join(os.RemoveAll(filepath.Join(c.folder, "kubeconfig")), os.RemoveAll(c.kubectl()),
-			os.RemoveAll(filepath.Join(l.folder, "pki")), os.RemoveAll(filepath.Join(l.folder, "kwok.yaml")))
+			os.RemoveAll(filepath.Join(l.folder, "pki")), os.RemoveAll(filepath.Join(l.folder, "kwok.yaml")),
+			os.RemoveAll(filepath.Join(c.folder, "kwokctl.yaml")))
 	}
 	return c.stopMoved()
 }

@@ -45,6 +45,16 @@ type component struct {
 
 func (s settings) ports() ports.Ports { return ports.Ports(s.Options) }
 
+// ports returns the ports that kwokctl was last told; none if it never was.
+func (l local) ports() ports.Ports {
+	var s settings
+	data, err := os.ReadFile(filepath.Join(l.cluster.folder, "kwokctl.yaml"))
+	if err == nil {
+		_ = yaml.Unmarshal(data, &s) // it is written whole
+	}
+	return s.ports()
+}
+
 // settings reads what kwokctl has written down. It fails where kwokctl has not ended its work.
 func (l local) settings() (settings, error) {
 	var s settings

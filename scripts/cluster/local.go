@@ -63,9 +63,8 @@ func (c *cluster) localUp(ctx context.Context) error {
 		os.Chmod(folder, 0o700) // a cluster of an earlier version was readable for more
 	}
 	hasObjects := l.hasData() && l.wasUp()
-	before, settingsErr := l.settings()
-	missing := l.missing()
-	isOurs := settingsErr == nil && before.usable(p)
+	before, missing := l.ports(), l.missing()
+	isOurs := l.isOf(p)
 	runs := len(missing) == 0 && isOurs && l.answers(ctx)
 	switch {
 	case ctx.Err() != nil:
@@ -75,7 +74,7 @@ func (c *cluster) localUp(ctx context.Context) error {
 	case len(missing) > 0:
 		say("The local cluster is not whole, starting it again. Not running: %s", strings.Join(missing, " "))
 	case !isOurs:
-		say("The local cluster is another version's, starting it again.")
+		say("The local cluster runs with programs of another version: starting it again.")
 	case !runs:
 		say("The local cluster runs, but does not answer: starting it again.")
 	}
@@ -93,11 +92,10 @@ func (c *cluster) localUp(ctx context.Context) error {
 		return err
 	}
 
-	after, _ := l.settings()
 	switch {
 	case !hasObjects:
 		say("The cluster is up.")
-	case before.Options.APIServer != 0 && before.Options.APIServer != after.Options.APIServer:
+	case before.APIServer != 0 && before.APIServer != l.ports().APIServer:
 		say("Another program had taken a port of it. The cluster is up again at another, its objects are still there.")
 	default:
 		say("The cluster is up again, its objects are still there.")
@@ -123,19 +121,18 @@ func (l local) startAll(ctx context.Context, p programs, runs bool) error {
 
 // startAndWait returns when the cluster is whole, or cannot become so.
 func (l local) startAndWait(ctx context.Context, p programs, try int, runs bool) error {
-	var logs map[string]int64
+	logs := l.logs()
 	if !runs {
-		if err := errors.Join(l.stop(), l.linkData()); err != nil {
+		if err := l.stop(); err != nil {
 			return err
 		}
-		logs = l.logs()
-		s, err := l.settings()
-		if err != nil || try > 0 || !s.usable(p) || !ports.AllFree(s.ports().List(), 3*time.Second) {
-			if err := l.create(ctx, p, s.ports(), try); err != nil {
-				return err
-			}
-			logs = nil // kwokctl begins new ones
+		if err := l.linkData(); err != nil {
+			return err
 		}
+		if err := l.create(ctx, p, try); err != nil {
+			return err
+		}
+		logs = nil // kwokctl begins new ones
 	}
 	if err := l.wait(ctx, logs, "the API server to be ready", nil); err != nil {
 		return err
@@ -143,9 +140,10 @@ func (l local) startAndWait(ctx context.Context, p programs, try int, runs bool)
 	return l.finish(ctx, p, logs)
 }
 
-// usable reports whether the programs that the settings name are these.
-func (s settings) usable(p programs) bool {
-	return !slices.ContainsFunc(s.Components, func(c component) bool {
+// isOf reports whether the cluster has these programs.
+func (l local) isOf(p programs) bool {
+	s, err := l.settings()
+	return err == nil && !slices.ContainsFunc(s.Components, func(c component) bool {
 		target, err := os.Readlink(c.Binary)
 		return err != nil || slices.Contains(components, c.Name) && target != p.path(c.Name)
 	})
@@ -153,9 +151,9 @@ func (s settings) usable(p programs) bool {
 
 // moveDataAside makes room for a cluster without objects, where etcd cannot read its data.
 func (l local) moveDataAside(damaged *damagedError) error {
-	aside := filepath.Join(l.cluster.folder, "etcd-damaged-"+time.Now().Format("20060102-150405"))
+	aside := l.aside()
 	os.Remove(l.kubectl()) // made at the end: without it, the cluster is not whole
-	if err := os.Rename(l.data(), aside); err != nil {
+	if err := errors.Join(l.linkData(), os.Rename(l.data(), aside)); err != nil {
 		return err
 	}
 	say("etcd cannot go on from its data: %s", damaged.words)
@@ -165,29 +163,42 @@ func (l local) moveDataAside(damaged *damagedError) error {
 
 // hasData reports whether etcd has ever written anything.
 func (l local) hasData() bool {
-	_, err := os.Stat(filepath.Join(l.data(), "member"))
-	_, earlierErr := os.Stat(filepath.Join(l.folder, "etcd", "member"))
-	return err == nil || earlierErr == nil
+	return exists(filepath.Join(l.data(), "member")) || exists(filepath.Join(l.folder, "etcd", "member"))
 }
 
 // data is where etcd's data are. They were in kwokctl's folder, where there is a link to them now: a kwokctl that fails removes its folder.
 func (l local) data() string { return filepath.Join(l.cluster.folder, ".kwok", "etcd") }
 
-// linkData makes that link.
+// linkData makes that link. A folder in its place is of an earlier version, or was put there from a snapshot.
 func (l local) linkData() error {
 	link := filepath.Join(l.folder, "etcd")
-	if info, err := os.Lstat(link); err == nil && info.IsDir() { // of an earlier version, or put there from a snapshot
+	if _, err := os.Readlink(link); err != nil && exists(filepath.Join(link, "member")) {
+		if exists(filepath.Join(l.data(), "member")) {
+			if err := os.Rename(l.data(), l.aside()); err != nil {
+				return err
+			}
+		}
 		if err := errors.Join(os.RemoveAll(l.data()), os.Rename(link, l.data())); err != nil {
 			return err
 		}
 	}
-	os.Remove(link)
-	return errors.Join(os.MkdirAll(l.data(), 0o700), os.MkdirAll(l.folder, 0o700), os.Symlink("../../etcd", link))
+	return errors.Join(os.MkdirAll(l.data(), 0o700), os.MkdirAll(l.folder, 0o700), os.RemoveAll(link), os.Symlink("../../etcd", link))
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// aside is where data are moved with which the cluster does not go on.
+func (l local) aside() string {
+	return filepath.Join(l.cluster.folder, "etcd-damaged-"+time.Now().Format("20060102-150405"))
 }
 
 // create has kwokctl write the cluster's keys and settings and start its components. The keys and etcd's data that are there stay as they
 // are. Killed in the middle, it is just run again.
-func (l local) create(ctx context.Context, p programs, wanted ports.Ports, try int) error {
+func (l local) create(ctx context.Context, p programs, try int) error {
+	wanted := l.ports()
 	if try > 0 || wanted.Etcd == 0 || !ports.AllFree(wanted.List(), 3*time.Second) {
 		for wanted = ports.Of(l.realPath(), try); slices.ContainsFunc(wanted.List(), ports.Taken); try++ {
 			if ctx.Err() != nil {
@@ -202,6 +213,8 @@ func (l local) create(ctx context.Context, p programs, wanted ports.Ports, try i
 			return err
 		}
 	}
+	before := filepath.Join(l.folder, "logs.before") // they say what had happened
+	_ = errors.Join(os.RemoveAll(before), os.Rename(filepath.Join(l.folder, "logs"), before))
 	// bin has links to the programs. With a link that leads nowhere, kwokctl would fail.
 	for _, name := range []string{"kwok.yaml", "pids", "bin"} {
 		if err := os.RemoveAll(filepath.Join(l.folder, name)); err != nil {
@@ -221,7 +234,7 @@ func (l local) create(ctx context.Context, p programs, wanted ports.Ports, try i
 	for _, name := range components {
 		arguments = append(arguments, "--"+name+"-binary="+p.path(name))
 	}
-	kwokctl, closeLog, err := l.kwokctl(p, arguments...)
+	kwokctl, closeLog, err := l.kwokctl(ctx, p, arguments...)
 	if err != nil {
 		return err
 	}
@@ -270,12 +283,12 @@ func (l local) created() bool {
 
 // kwokctl prepares a call of it. It keeps its files in ~/.kwok, hence the other HOME (a space would end KWOK_WORKDIR),
 // and reads the name of its configuration as a list, hence a name without folders, which may have a comma.
-func (l local) kwokctl(p programs, arguments ...string) (cmd *exec.Cmd, closeLog func() error, err error) {
+func (l local) kwokctl(ctx context.Context, p programs, arguments ...string) (cmd *exec.Cmd, closeLog func() error, err error) {
 	log, err := os.OpenFile(filepath.Join(l.cluster.folder, "kwokctl.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, nil, err
 	}
-	cmd = exec.Command(p.path("kwokctl"), append([]string{"--name=" + kwokName}, arguments...)...)
+	cmd = exec.CommandContext(ctx, p.path("kwokctl"), append([]string{"--name=" + kwokName}, arguments...)...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = l.cluster.folder, log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // or Ctrl-C would have it remove its folder
 	cmd.Env = append(os.Environ(), "HOME="+l.cluster.folder, "KWOK_WORKDIR=", "PATH="+p.folder()+":"+os.Getenv("PATH"))
@@ -289,7 +302,8 @@ func (l local) finish(ctx context.Context, p programs, logs map[string]int64) er
 		return err
 	}
 	if _, all, err := api.readyNodes(ctx); err != nil || all < nodes {
-		kwokctl, closeLog, err := l.kwokctl(p, append([]string{"scale", "node", fmt.Sprintf("--replicas=%d", nodes)}, nodeParameters...)...)
+		kwokctl, closeLog, err := l.kwokctl(ctx, p, append([]string{"scale", "node", fmt.Sprintf("--replicas=%d", nodes)},
+			nodeParameters...)...)
 		if err != nil {
 			return err
 		}

@@ -21,7 +21,7 @@ func (c *Cluster) SaveEtcd(t testing.TB) (saved string) {
 	pid := c.etcdPID()
 	c.kill(t, pid, syscall.SIGSTOP)
 	defer c.kill(t, pid, syscall.SIGCONT)
-	if output, err := exec.Command("cp", "-Rp", c.etcd(), saved).CombinedOutput(); err != nil {
+	if output, err := exec.Command("cp", "-Rp", c.etcd()+"/.", saved).CombinedOutput(); err != nil {
 		t.Fatalf("copying etcd's data: %v: %s", err, output)
 	}
 	return saved
