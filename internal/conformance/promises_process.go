@@ -251,12 +251,12 @@ func (w *World) onlyOne(ctx context.Context, did string, lasts time.Duration) er
 	writes := func() []Request {
 		return w.tap.all(func(r Request) bool { return r.isWrite() && r.Broken == "" && r.At.After(since) })
 	}
-	err := w.await(ctx, "a leader", func(context.Context) (string, error) {
+	err := w.unlessSlow(w.await(ctx, "a leader", func(context.Context) (string, error) {
 		if len(writes()) == 0 {
 			return "- a write\n+ none", nil
 		}
 		return "", nil
-	})
+	}))
 	if err == nil {
 		err = pause(ctx, 3*time.Second)
 	}
@@ -272,12 +272,12 @@ func (w *World) onlyOne(ctx context.Context, did string, lasts time.Duration) er
 
 // untilWrites waits until a process writes: it leads. That can take as long as a Lease lasts, and longer.
 func (w *World) untilWrites(ctx context.Context, p *Process, did string) error {
-	return during(did, w.awaitFor(ctx, 3*w.timeout, "a write of process "+p.who, func(context.Context) (string, error) {
+	return during(did, w.unlessSlow(w.awaitFor(ctx, 3*w.timeout, "a write of process "+p.who, func(context.Context) (string, error) {
 		if len(w.writesOf(p.who)) == 0 {
 			return "- a write\n+ none", nil
 		}
 		return "", nil
-	}))
+	})))
 }
 
 // writesOf returns the writes of one process that have reached the server.

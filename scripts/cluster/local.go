@@ -51,7 +51,7 @@ var kwokctlYAML string
 //go:embed audit.yaml
 var auditYAML []byte
 
-// localUp starts a local cluster. One that is there is stopped and started again on its data, whatever was wrong with it: all data are
+// localUp starts a local cluster. One that is not whole is stopped and started again on its data, whatever is wrong with it: all data are
 // etcd's, on the disk.
 func (c *cluster) localUp(ctx context.Context) error {
 	p := newPrograms(c.root, c.cache)
@@ -64,8 +64,9 @@ func (c *cluster) localUp(ctx context.Context) error {
 	}
 	hasObjects := l.hasData() && l.wasUp()
 	before, missing := l.ports(), l.missing()
-	isOurs := l.isOf(p)
-	runs := len(missing) == 0 && isOurs && l.answers(ctx)
+	if len(missing) == 0 && l.answers(ctx) && c.missing(ctx) == "" {
+		return nil // its API server was slow
+	}
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -73,20 +74,18 @@ func (c *cluster) localUp(ctx context.Context) error {
 		say("Starting a local cluster: Kubernetes %s, without containers.", p.version())
 	case len(missing) > 0:
 		say("The local cluster is not whole, starting it again. Not running: %s", strings.Join(missing, " "))
-	case !isOurs:
-		say("The local cluster runs with programs of another version: starting it again.")
-	case !runs:
-		say("The local cluster runs, but does not answer: starting it again.")
+	default:
+		say("The local cluster runs, but is not ready: starting it again.")
 	}
 
-	err := l.startAll(ctx, p, runs)
+	err := l.startAll(ctx, p)
 	var damaged *damagedError
 	if errors.As(err, &damaged) && l.hasData() {
 		if err := l.moveDataAside(damaged); err != nil {
 			return err
 		}
 		hasObjects = false
-		err = l.startAll(ctx, p, false)
+		err = l.startAll(ctx, p)
 	}
 	if err != nil {
 		return err
@@ -103,11 +102,11 @@ func (c *cluster) localUp(ctx context.Context) error {
 	return nil
 }
 
-// startAll starts everything, unless it runs, and makes the cluster whole. Where another program has taken a port, it starts everything
-// with others. After an error nothing runs, unless ctx has ended: the next call goes on from there.
-func (l local) startAll(ctx context.Context, p programs, runs bool) error {
+// startAll stops what runs and starts everything, again with other ports where another program has taken one. After an error nothing runs,
+// unless ctx has ended.
+func (l local) startAll(ctx context.Context, p programs) error {
 	for try := 0; ; try++ {
-		err := l.startAndWait(ctx, p, try, runs && try == 0)
+		err := l.startAndWait(ctx, p, try)
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
@@ -120,33 +119,20 @@ func (l local) startAll(ctx context.Context, p programs, runs bool) error {
 }
 
 // startAndWait returns when the cluster is whole, or cannot become so.
-func (l local) startAndWait(ctx context.Context, p programs, try int, runs bool) error {
-	logs := l.logs()
-	if !runs {
-		if err := l.stop(); err != nil {
-			return err
-		}
-		if err := l.linkData(); err != nil {
-			return err
-		}
-		if err := l.create(ctx, p, try); err != nil {
-			return err
-		}
-		logs = nil // kwokctl begins new ones
-	}
-	if err := l.wait(ctx, logs, "the API server to be ready", nil); err != nil {
+func (l local) startAndWait(ctx context.Context, p programs, try int) error {
+	if err := l.stop(); err != nil {
 		return err
 	}
-	return l.finish(ctx, p, logs)
-}
-
-// isOf reports whether the cluster has these programs.
-func (l local) isOf(p programs) bool {
-	s, err := l.settings()
-	return err == nil && !slices.ContainsFunc(s.Components, func(c component) bool {
-		target, err := os.Readlink(c.Binary)
-		return err != nil || slices.Contains(components, c.Name) && target != p.path(c.Name)
-	})
+	if err := l.linkData(); err != nil {
+		return err
+	}
+	if err := l.create(ctx, p, try); err != nil {
+		return err
+	}
+	if err := l.wait(ctx, nil, "the API server to be ready", nil); err != nil {
+		return err
+	}
+	return l.finish(ctx, p)
 }
 
 // moveDataAside makes room for a cluster without objects, where etcd cannot read its data.
@@ -296,7 +282,7 @@ func (l local) kwokctl(ctx context.Context, p programs, arguments ...string) (cm
 }
 
 // finish makes a cluster whose components run whole: nodes, kubectl, and at last the kubeconfig.
-func (l local) finish(ctx context.Context, p programs, logs map[string]int64) error {
+func (l local) finish(ctx context.Context, p programs) error {
 	api, err := l.api()
 	if err != nil {
 		return err
@@ -312,7 +298,7 @@ func (l local) finish(ctx context.Context, p programs, logs map[string]int64) er
 			return fmt.Errorf("kwokctl cannot make the nodes: %w: see %s", err, filepath.Join(l.cluster.folder, "kwokctl.log"))
 		}
 	}
-	if err := l.wait(ctx, logs, "the nodes to be ready", api.takesPods); err != nil {
+	if err := l.wait(ctx, nil, "the nodes to be ready", api.takesPods); err != nil {
 		return err
 	}
 	kubectl := l.kubectl()
