@@ -40,7 +40,10 @@ func (c *cluster) apiserver(ctx context.Context, arguments []string) error {
 	err = l.wait(patient, l.logs(), "the API server to be ready", nil)
 	if err != nil && patient.Err() != nil && ctx.Err() == nil { // it stands still, or its etcd does
 		say("The API server is not ready: starting all of the cluster again.")
-		return c.localUp(ctx)
+		p := newPrograms(c.root, c.cache)
+		if err = p.build(ctx); err == nil {
+			err = l.startAll(ctx, p)
+		}
 	}
 	if err != nil {
 		return err
