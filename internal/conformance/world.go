@@ -54,6 +54,7 @@ type World struct {
 	restarts  bool                      // a controller that has ended is started again, as Kubernetes does it
 	gates     map[string]*netfault.Gate // by resource: where the watches of controllers pass that are started from now on
 	slowest   atomic.Int64              // during an election: the longest request of the suite, in nanoseconds
+	slowAt    atomic.Pointer[time.Time] // when a request of the suite was slow, the last time
 }
 
 // newWorld makes a world. Its close has to be called in any case.
@@ -93,7 +94,11 @@ func (w *World) record(next http.RoundTripper) http.RoundTripper {
 		r = r.Clone(r.Context()) // read puts another body into it
 		request := (&Proxy{who: suite}).read(r)
 		w.own.begin(request)
+		sent := time.Now()
 		answer, err := next.RoundTrip(r)
+		if now := time.Now(); now.Sub(sent) > slow {
+			w.slowAt.Store(&now)
+		}
 		if err == nil {
 			w.own.end(request, answer.StatusCode)
 		}
@@ -102,6 +107,9 @@ func (w *World) record(next http.RoundTripper) http.RoundTripper {
 }
 
 const suite = "suite"
+
+// slow is a request that takes longer. On a machine that is not too busy, it is some milliseconds.
+const slow = time.Second
 
 // roundTripper is a function that sends a request.
 type roundTripper func(*http.Request) (*http.Response, error)
