@@ -297,7 +297,7 @@ func (w *World) deployments(ctx context.Context) ([]appsv1.Deployment, error) {
 }
 
 // lateDeployments returns the generations of those Deployments at which the cluster's controller has not looked yet, or whose status it has
-// written within the last third, and so long after their last write.
+// written in the last third of the timeout, and a third of it or more after their last write.
 func (w *World) lateDeployments(ctx context.Context, third time.Duration) (map[types.UID]int64, error) {
 	list, err := w.deployments(ctx)
 	late := map[types.UID]int64{}
