@@ -262,8 +262,8 @@ func (w *World) await(ctx context.Context, what string, differs func(context.Con
 // and on a busy machine they can be late. The controller under test is not to blame for that time.
 const clusterTimeout = 5 * time.Minute
 
-// clusterIsLate reports whether the cluster's controller does not look at a Deployment for a second, or has just written its status, a third
-// of the timeout or more after the last write of the Deployment: then the controller under test has had little time since. One that
+// clusterIsLate reports whether the cluster's controller does not look at a Deployment for a second, or has just written its status, a
+// third of the timeout or more after the last write of the Deployment: then the controller under test has had little time since. One that
 // writes all the time gives it another generation within that second.
 func (w *World) clusterIsLate(ctx context.Context, timeout time.Duration) (bool, error) {
 	before, err := w.lateDeployments(ctx, timeout/3)
