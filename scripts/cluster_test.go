@@ -255,6 +255,15 @@ func repairs(t *testing.T, c *cluster) {
 		c.isWhole(t)
 	}
 	c.hasUser(t)
+	begin := time.Now()
+	c.run(t, "./kubectl", "run", "soon", "--image=nginx", "--restart=Never")
+	testkit.Await(t, "a pod to run", func() bool {
+		return c.run(t, "./kubectl", "get", "pod", "soon", "-o", "jsonpath={.status.phase}") == "Running"
+	})
+	if took := time.Since(begin); took > 100*time.Second { // a Lease of kwok's takes 200 seconds to run out
+		t.Errorf("after a restart, a pod runs after %s", took)
+	}
+	c.run(t, "./kubectl", "delete", "pod", "soon", "--wait=false")
 	// Learners delete files.
 	for name, missing := range map[string]string{"kubeconfig": "kubeconfig", "bin": "kubectl"} {
 		if err := os.RemoveAll(filepath.Join(c.folder, name)); err != nil {

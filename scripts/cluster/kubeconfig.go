@@ -157,7 +157,16 @@ func (a *api) connect() error {
 
 // get asks the server, and decodes its answer if that is asked for.
 func (a *api) get(ctx context.Context, path string, into any) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, a.Server+path, nil)
+	return a.do(ctx, http.MethodGet, path, into)
+}
+
+// delete deletes an object, or all of a list.
+func (a *api) delete(ctx context.Context, path string) error {
+	return a.do(ctx, http.MethodDelete, path, nil)
+}
+
+func (a *api) do(ctx context.Context, method, path string, into any) error {
+	request, err := http.NewRequestWithContext(ctx, method, a.Server+path, nil)
 	if err != nil {
 		return err
 	}

@@ -281,6 +281,10 @@ func (l local) kwokctl(ctx context.Context, p programs, arguments ...string) (cm
 	return cmd, log.Close, nil
 }
 
+// nodeLeases are the Leases of the nodes. A kwok takes a node when the Lease of the kwok before has run out, after 200 seconds, in which
+// no pod would run: so they are deleted.
+const nodeLeases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+
 // finish makes a cluster whose components run whole: nodes, kubectl, and at last the kubeconfig.
 func (l local) finish(ctx context.Context, p programs) error {
 	api, err := l.api()
@@ -297,6 +301,8 @@ func (l local) finish(ctx context.Context, p programs) error {
 		if err := kwokctl.Run(); err != nil {
 			return fmt.Errorf("kwokctl cannot make the nodes: %w: see %s", err, filepath.Join(l.cluster.folder, "kwokctl.log"))
 		}
+	} else if err := errors.Join(l.stop("kwok-controller"), api.delete(ctx, nodeLeases)); err != nil { // wait starts it again
+		return err
 	}
 	if err := l.wait(ctx, nil, "the nodes to be ready", api.takesPods); err != nil {
 		return err
