@@ -13,7 +13,7 @@
 //	up         all its parts run, and the API server is ready     does nothing              → none
 //
 // A call that starts or restarts ends in up, or in broken with an error that names the part and its last words. Killed
-// at any moment, it leaves broken, and the next up goes on from there, or makes one of the other type if this one never was up.
+// at any moment, it leaves broken, and the next up starts it again on its data, or makes one of the other type if this one never was up.
 // A broken local cluster is stopped as a whole, and started again on its data.
 //
 // Nothing of the reader's is ever deleted but by down: the cluster's objects are etcd's data, from which a restart goes on
