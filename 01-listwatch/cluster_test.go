@@ -149,14 +149,8 @@ func (w *writer) writeSome(t *testing.T) {
 	for range 2 {
 		w.created++
 		name := fmt.Sprintf("c%d", w.created)
-		created, err := w.configMaps.Create(ctx, configMap(name, "new"), metav1.CreateOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		updated, err := w.configMaps.Update(ctx, configMap(name, "changed"), metav1.UpdateOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		created := testkit.Must(w.configMaps.Create(ctx, configMap(name, "new"), metav1.CreateOptions{}))(t)
+		updated := testkit.Must(w.configMaps.Update(ctx, configMap(name, "changed"), metav1.UpdateOptions{}))(t)
 		path := created.Namespace + "/" + name
 		w.events = append(w.events,
 			"ADDED "+path+" resourceVersion "+created.ResourceVersion,

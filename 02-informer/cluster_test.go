@@ -100,11 +100,7 @@ type creator[T any] interface {
 
 func create[T any](t *testing.T, client creator[T], object T) T {
 	t.Helper()
-	object, err := client.Create(t.Context(), object, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return object
+	return testkit.Must(client.Create(t.Context(), object, metav1.CreateOptions{}))(t)
 }
 
 // remove deletes a pod at once. No node runs it, so none has to stop it first.

@@ -139,10 +139,7 @@ LISTER     not found
 
 func TestTrace(t *testing.T) {
 	pods := answer{body: pod("ADDED", "a", "1") + podBookmark + pod("MODIFIED", "a", "11") + pod("DELETED", "a", "12")}
-	printed, err := play(t, script{"pods": {pods}}, time.Minute, func(o *options) { o.demo.trace = true })
-	if err != nil {
-		t.Fatal(err)
-	}
+	printed := testkit.Must(play(t, script{"pods": {pods}}, time.Minute, func(o *options) { o.demo.trace = true }))(t)
 	// Several goroutines print the hops. Those of one object come in this order, and in a bubble no time passes between
 	// them.
 	for event, want := range map[string][]string{
@@ -179,10 +176,7 @@ DELETE     Pod x/a
 
 func TestTraceOfAListWithoutStreaming(t *testing.T) {
 	pods := []answer{streamingListsOff, {body: podList, ends: true}}
-	printed, err := play(t, script{"pods": pods}, time.Minute, func(o *options) { o.demo.trace = true })
-	if err != nil {
-		t.Fatal(err)
-	}
+	printed := testkit.Must(play(t, script{"pods": pods}, time.Minute, func(o *options) { o.demo.trace = true }))(t)
 	for _, line := range []string{
 		"REFLECTOR  Pod x/a LISTED +0.00ms\n", "TRANSFORM  Pod x/a LISTED +0.00ms\n", "STORE      Pod x/a LISTED +0.00ms\n",
 	} {
@@ -239,10 +233,7 @@ func TestStoresKeepNoManagedFields(t *testing.T) {
 		if err := factory.WaitForCacheSyncWithContext(ctx).AsError(); err != nil {
 			t.Fatal(err)
 		}
-		stored, err := pods.Pods("x").Get("a")
-		if err != nil {
-			t.Fatal(err)
-		}
+		stored := testkit.Must(pods.Pods("x").Get("a"))(t)
 		if stored.ManagedFields != nil {
 			t.Errorf("the store has managedFields: %v", stored.ManagedFields)
 		}
@@ -275,10 +266,7 @@ func TestBadHandlersAndTheOthers(t *testing.T) {
 	pods := pod("ADDED", "a", "1") + pod("ADDED", "b", "2") + podBookmark + pod("MODIFIED", "a", "11") + pod("ADDED", "c", "12")
 	for _, bad := range []badHandler{"slow", "blocks"} {
 		t.Run(string(bad), func(t *testing.T) {
-			printed, err := play(t, script{"pods": {{body: pods}}}, time.Minute, func(o *options) { o.demo.bad = bad })
-			if err != nil {
-				t.Fatal(err)
-			}
+			printed := testkit.Must(play(t, script{"pods": {{body: pods}}}, time.Minute, func(o *options) { o.demo.bad = bad }))(t)
 			// The good handler is called for everything, at once.
 			calledFor := printed.Lines("ADD", "UPDATE")
 			slices.Sort(calledFor)

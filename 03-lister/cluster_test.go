@@ -45,10 +45,7 @@ func newSession(t *testing.T, config *rest.Config, namespace string) *session {
 	s := &session{t: t}
 	config = rest.CopyConfig(config)
 	config.Wrap(s.requests.Wrap)
-	clientset, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	clientset := testkit.Must(kubernetes.NewForConfig(config))(t)
 	in, stdin, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)

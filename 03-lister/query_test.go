@@ -14,6 +14,8 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/cache"
+
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 // newCache returns a cache that no informer fills: only what it begins with is in it.
@@ -116,10 +118,7 @@ func TestWrongTerms(t *testing.T) {
 // TestEveryAccessPathFindsTheSame compares the answers to random queries with those of the simplest one: to check each pod.
 func TestEveryAccessPathFindsTheSame(t *testing.T) {
 	pods := newCache(t, somePods...)
-	all, err := pods.lister.List(labels.Everything())
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := testkit.Must(pods.lister.List(labels.Everything()))(t)
 	terms := []string{
 		"name=web-1", "name=shop/web-1", "name=nobody", "namespace=shop", "namespace=default", "node=n1", "node=n2",
 		"image=nginx", "image=nginx:2", "image=envoy", "owner=web", "owner=cron", "label=app=web", "label=!tier",
@@ -154,10 +153,7 @@ func TestEveryAccessPathFindsTheSame(t *testing.T) {
 // TestAndHoldsWhilePodsMove is about two terms and a store that changes between the reading of one and the other.
 func TestAndHoldsWhilePodsMove(t *testing.T) {
 	pods := newCache(t)
-	q, err := language.Parse("node=n1 and image=nginx")
-	if err != nil {
-		t.Fatal(err)
-	}
+	q := testkit.Must(language.Parse("node=n1 and image=nginx"))(t)
 	var group sync.WaitGroup
 	done := make(chan struct{})
 	for i := range 3 {
@@ -179,10 +175,7 @@ func TestAndHoldsWhilePodsMove(t *testing.T) {
 		})
 	}
 	for range 500 {
-		found, err := q.list(pods)
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := testkit.Must(q.list(pods))(t)
 		if len(found) > 0 {
 			t.Errorf("found %v, and no pod was ever on that node with that image", found.names())
 			break

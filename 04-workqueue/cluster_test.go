@@ -140,10 +140,7 @@ func nginx(t *testing.T) (namespace string, pods typedcorev1.PodInterface) {
 		t.Fatal(err)
 	}
 	testkit.Await(t, "pod nginx-1 to be ready", func() bool {
-		pod, err := pods.Get(t.Context(), "nginx-1", metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		pod := testkit.Must(pods.Get(t.Context(), "nginx-1", metav1.GetOptions{}))(t)
 		return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 		})

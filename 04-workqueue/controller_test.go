@@ -118,10 +118,7 @@ func TestFromEventToSync(t *testing.T) {
 				clientset := fake.NewClientset(pod(cache.NewObjectName("default", "old")))
 				factory := newFactory(clientset, selection{labels: labels.Everything()})
 				var out testkit.Buffer
-				c, err := NewController(factory.Core().V1().Pods(), program.NewPrinter(&out))
-				if err != nil {
-					t.Fatal(err)
-				}
+				c := testkit.Must(NewController(factory.Core().V1().Pods(), program.NewPrinter(&out)))(t)
 				c.drainFor = time.Second
 				if err := addUnknownPod(c.indexer, ""); err != nil {
 					t.Fatal(err)
@@ -434,10 +431,7 @@ func TestRunEndsBeforeTheFirstList(t *testing.T) {
 		ctx, _ := withLog(t)
 		factory := newFactory(fake.NewClientset(), selection{labels: labels.Everything()}) // never started
 		var out testkit.Buffer
-		c, err := NewController(factory.Core().V1().Pods(), program.NewPrinter(&out))
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := testkit.Must(NewController(factory.Core().V1().Pods(), program.NewPrinter(&out)))(t)
 		stop := c.start(ctx, 1)
 		c.queue.Add(key("a"))
 		synctest.Wait()

@@ -44,10 +44,7 @@ func startController(
 	selected := all
 	selected.labels = labels.SelectorFromSet(labels.Set{database.ManagedByLabel: database.FieldManager})
 	childFactory := newFactory(client, selected)
-	c, err := NewController(client, databases, childFactory, databaseFactory, &record.FakeRecorder{}, program.NewPrinter(out))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c = testkit.Must(NewController(client, databases, childFactory, databaseFactory, &record.FakeRecorder{}, program.NewPrinter(out)))(t)
 	c.drainFor, c.shard = 20*time.Second, all.shard
 	databaseFactory.StartWithContext(ctx)
 	childFactory.StartWithContext(ctx)

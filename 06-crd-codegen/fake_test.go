@@ -47,10 +47,7 @@ func TestControllerRunsOnFakeClients(t *testing.T) {
 		}
 		status := func() dbv1alpha1.DatabaseManagerStatus {
 			t.Helper()
-			d, err := databases.CoolopsV1alpha1().DatabaseManagers("x").Get(t.Context(), "example", metav1.GetOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := testkit.Must(databases.CoolopsV1alpha1().DatabaseManagers("x").Get(t.Context(), "example", metav1.GetOptions{}))(t)
 			return d.Status
 		}
 		ready := apimeta.FindStatusCondition(status().Conditions, dbv1alpha1.ConditionReady)

@@ -30,10 +30,7 @@ func runProgram(t *testing.T, args ...string) (int, string) {
 }
 
 func TestWrongFlagsEndWithOneLine(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := testkit.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer listener.Close()
 	for name, test := range map[string]struct {
 		args []string

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 var goFile = regexp.MustCompile(`\b[a-z0-9_/]+\.go\b`)
@@ -28,10 +30,7 @@ func TestReadingOrder(t *testing.T) {
 	for number, main := range mains {
 		folder := filepath.Dir(main)
 		t.Run(filepath.Base(folder), func(t *testing.T) {
-			file, err := parser.ParseFile(token.NewFileSet(), main, nil, parser.ParseComments|parser.PackageClauseOnly)
-			if err != nil {
-				t.Fatal(err)
-			}
+			file := testkit.Must(parser.ParseFile(token.NewFileSet(), main, nil, parser.ParseComments|parser.PackageClauseOnly))(t)
 			_, sentence, _ := strings.Cut(file.Doc.Text(), "Read in this order:")
 			order := goFile.FindAllString(sentence, -1)
 			own := slices.DeleteFunc(slices.Sorted(slices.Values(order)), inSubfolder)
@@ -52,15 +51,9 @@ func inSubfolder(name string) bool { return strings.Contains(name, "/") }
 // chapterFiles returns the names of a chapter's own files, sorted: without tests and generated code.
 func chapterFiles(t *testing.T, folder string) (names []string) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := testkit.Must(filepath.Glob(filepath.Join(folder, "*.go")))(t)
 	for _, name := range files {
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments|parser.PackageClauseOnly)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := testkit.Must(parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments|parser.PackageClauseOnly))(t)
 		if !strings.HasSuffix(name, "_test.go") && !ast.IsGenerated(file) {
 			names = append(names, filepath.Base(name))
 		}

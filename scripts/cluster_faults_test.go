@@ -303,20 +303,6 @@ func theCauseOfAFailedStartIsNamed(t *testing.T) {
 // oneCore keeps a core busy, and ends by itself after some minutes: a test that is killed leaves nothing behind for long.
 const oneCore = "i=0; while [ $i -lt 100000000 ]; do i=$((i+1)); done"
 
-// startsUnderLoad starts the cluster beside a process that wants a core, and returns what it said.
-func (c *cluster) startsUnderLoad(t *testing.T) string {
-	t.Helper()
-	busy := exec.Command("sh", "-c", oneCore)
-	if err := busy.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = busy.Process.Kill()
-		_ = busy.Wait()
-	})
-	return c.run(t, "./cluster-up.sh")
-}
-
 // killedUp kills cluster-up, and what it has started itself, as soon as etcd runs.
 func (c *cluster) killedUp(t *testing.T) {
 	t.Helper()

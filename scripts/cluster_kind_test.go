@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"example.com/client-go-workbook/internal/test/testcluster"
 	"example.com/client-go-workbook/internal/test/testkit"
@@ -75,6 +74,7 @@ func TestKindClusterIsRepaired(t *testing.T) {
 
 // TestKindRunsTheChapters runs each chapter's program as a reader does, beside samples whose containers run.
 func TestKindRunsTheChapters(t *testing.T) {
+	t.Parallel() // beside TestKindDeploy, which has a cluster of its own
 	testcluster.RequireKind(t)
 	testcluster.LockSamples(t)
 	c := &cluster{env: []string{"CLUSTER_DIR=" + os.Getenv("CLUSTER_DIR")}}
@@ -131,42 +131,4 @@ func TestKindRunsTheChapters(t *testing.T) {
 			t.Errorf("namespace %s: containers %q, want %d that run", namespace, lines, containers)
 		}
 	}
-}
-
-// BenchmarkKindClusterUp starts clusters in turns with make cluster and with kind alone, both until the nodes are ready:
-//
-//	CLUSTER=kind go test ./scripts -run '^$' -bench KindClusterUp -benchtime 3x
-func BenchmarkKindClusterUp(b *testing.B) {
-	testcluster.RequireKind(b)
-	image := os.Getenv("KIND_NODE_IMAGE")
-	kind := strings.TrimSpace(run(b, nil, "go", "tool", "-n", "kind").stdout)
-	var ours, bare time.Duration
-	folder, kubeconfig := filepath.Join(b.TempDir(), "cluster"), "--kubeconfig="+filepath.Join(b.TempDir(), "kubeconfig")
-	c := &cluster{env: []string{"CLUSTER=kind", "CLUSTER_DIR=" + folder, "KIND_NODE_IMAGE=" + image}}
-	timed := func(total *time.Duration, program string, arguments ...string) {
-		start := time.Now()
-		c.run(b, program, arguments...)
-		*total += time.Since(start)
-	}
-	remove := []string{"delete", "cluster", "--name=workbook-bench", kubeconfig}
-	b.Cleanup(func() {
-		run(b, c.env, "./cluster-down.sh")
-		run(b, c.env, kind, remove...)
-	})
-	for b.Loop() {
-		timed(&ours, "./cluster-up.sh")
-		c.run(b, "./cluster-down.sh")
-
-		// In the checkout's folder: the file that kind-config.yaml mounts is named from there.
-		create := []string{"-c", `cd .. && exec "$0" "$@"`, kind, "create", "cluster", "--name=workbook-bench",
-			"--config=kind-config.yaml", "--wait=3m", kubeconfig}
-		if image != "" {
-			create = append(create, "--image="+image)
-		}
-		timed(&bare, "bash", create...)
-		c.run(b, kind, remove...)
-	}
-	b.ReportMetric(ours.Seconds()/float64(b.N), "make-s")
-	b.ReportMetric(bare.Seconds()/float64(b.N), "kind-s")
-	b.ReportMetric(ours.Seconds()/bare.Seconds(), "ratio")
 }

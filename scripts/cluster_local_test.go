@@ -1,7 +1,6 @@
 package scripts_test
 
 import (
-	"bufio"
 	"crypto/tls"
 	"errors"
 	"io/fs"
@@ -15,6 +14,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 // localCluster uses one cluster for one test after the other. Each begins with cluster-up.
@@ -136,10 +137,7 @@ func room(t *testing.T, c *cluster) {
 	room := int64(0)
 	nodes := c.run(t, "./kubectl", "get", "nodes", "-o", "jsonpath={.items[*].status.allocatable.pods}")
 	for allocatable := range strings.FieldsSeq(nodes) {
-		pods, err := resource.ParseQuantity(allocatable)
-		if err != nil {
-			t.Fatal(err)
-		}
+		pods := testkit.Must(resource.ParseQuantity(allocatable))(t)
 		room += pods.Value()
 	}
 	if room < 12000 {
@@ -148,26 +146,11 @@ func room(t *testing.T, c *cluster) {
 }
 
 func interrupted(t *testing.T, c *cluster) {
-	cmd := command(c.env, "./chapter.sh", "1")
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd.Stderr = t.Output()
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(stdout)
-	if !lines.Scan() {
-		t.Error("it printed nothing")
-	}
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Error(err)
-	}
-	for lines.Scan() {
-	}
-	if err := cmd.Wait(); err != nil {
-		t.Error(err)
+	program := testkit.Start(t, command(c.env, "./chapter.sh", "1"))
+	program.Await(t, "\n")
+	program.Signal(t, os.Interrupt)
+	if code := program.Exit(t); code != 0 {
+		t.Errorf("exit code %d, want 0", code)
 	}
 }
 
@@ -239,10 +222,7 @@ func private(t *testing.T, c *cluster) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	settings, err := os.ReadFile(filepath.Join(c.kwokFolder(), "kwok.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	settings := testkit.Must(os.ReadFile(filepath.Join(c.kwokFolder(), "kwok.yaml")))(t)
 	port := func(name string) string {
 		match := regexp.MustCompile(`(?m)^  ` + name + `: (\d+)$`).FindSubmatch(settings)
 		if match == nil {

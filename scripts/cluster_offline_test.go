@@ -39,11 +39,7 @@ func aBareMachineHasAllThatIsNeeded(t *testing.T) {
 	if got.code != 0 || strings.Contains(got.stderr, "command not found") {
 		t.Fatalf("exit code %d:\n%s%s", got.code, got.stdout, got.stderr)
 	}
-	for _, want := range []string{"SYNCED", "not solved 1.1", "cluster is removed"} {
-		if !strings.Contains(got.stdout+got.stderr, want) {
-			t.Errorf("%q is not in:\n%s%s", want, got.stdout, got.stderr)
-		}
-	}
+	contains(t, got, 0, "SYNCED", "not solved 1.1", "cluster is removed")
 }
 
 // offline returns a program that runs another one in a network of its own, which has no other machine.

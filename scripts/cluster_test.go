@@ -1,7 +1,6 @@
 package scripts_test
 
 import (
-	"bytes"
 	"errors"
 	"flag"
 	"io/fs"
@@ -69,10 +68,7 @@ func newCluster(t *testing.T) *cluster {
 func noCluster(t *testing.T) *cluster {
 	t.Helper()
 	requireBinaries(t)
-	base, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := testkit.Must(filepath.EvalSymlinks(t.TempDir()))(t)
 	c := &cluster{folder: filepath.Join(base, strangeName), home: filepath.Join(base, "home")}
 	if err := os.Mkdir(c.home, 0o755); err != nil {
 		t.Fatal(err)
@@ -137,10 +133,7 @@ func (c *cluster) processes(t *testing.T) map[string]int {
 func (c *cluster) find(t *testing.T, programs ...string) map[string]int {
 	t.Helper()
 	pids := map[string]int{}
-	all, err := process.Pids()
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := testkit.Must(process.Pids())(t)
 	for _, pid := range all {
 		arguments, err := (&process.Process{Pid: pid}).CmdlineSlice()
 		if err != nil || len(arguments) == 0 || !strings.Contains(strings.Join(arguments[1:], " "), "="+c.folder+"/.kwok/") {
@@ -173,15 +166,16 @@ func (c *cluster) kill(t *testing.T, names ...string) {
 			t.Fatalf("%s: %v", name, err)
 		}
 	}
-	testkit.Await(t, "the killed processes are gone", func() bool {
-		left := c.processes(t)
-		for _, name := range names {
-			if left[name] != 0 {
-				return false
-			}
-		}
-		return true
-	})
+	testkit.Await(t, "the killed processes are gone", func() bool { return len(c.find(t, names...)) == 0 })
+}
+
+// keptItsObjects checks that all runs, and that the object is there that mark has put on the cluster.
+func (c *cluster) keptItsObjects(t *testing.T) {
+	t.Helper()
+	c.isWhole(t)
+	if !c.isMarked(t) {
+		t.Error("the objects are lost")
+	}
 }
 
 // isWhole checks that all programs run and that the cluster answers.
@@ -226,10 +220,7 @@ func (c *cluster) hasUser(t *testing.T) {
 // address is the API server's host and port.
 func (c *cluster) address(t *testing.T) string {
 	t.Helper()
-	server, err := url.Parse(c.run(t, "./kubectl", "config", "view", "-o", "jsonpath={.clusters[0].cluster.server}"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := testkit.Must(url.Parse(c.run(t, "./kubectl", "config", "view", "-o", "jsonpath={.clusters[0].cluster.server}")))(t)
 	return server.Host
 }
 
@@ -312,10 +303,7 @@ func isInAnotherNetwork(t *testing.T, c *cluster) {
 	if got := c.run(t, "./apiserver.sh", "start"); !strings.Contains(got, "starting all of the cluster again") {
 		t.Errorf("apiserver.sh start beside an etcd that stands still: %q", got)
 	}
-	c.isWhole(t)
-	if !c.isMarked(t) {
-		t.Error("the objects are lost")
-	}
+	c.keptItsObjects(t)
 }
 
 // kwokctlFails has kwokctl fail when it is to make the cluster's files anew. It then removes its folder.
@@ -353,10 +341,7 @@ func takesAnotherPort(t *testing.T, c *cluster) {
 	if got := c.run(t, "./cluster-up.sh"); !strings.Contains(got, "The cluster is up again at another") {
 		t.Errorf("it said %q", got)
 	}
-	c.isWhole(t)
-	if !c.isMarked(t) {
-		t.Error("the objects are lost")
-	}
+	c.keptItsObjects(t)
 }
 
 // kwokFolder is where kwokctl keeps the cluster's data, keys and settings.
@@ -372,12 +357,7 @@ func slowAPIServer(t *testing.T, c *cluster) {
 	if err := os.Remove(filepath.Join(c.kwokFolder(), "kwok.yaml")); err != nil {
 		t.Fatal(err)
 	}
-	up := command(c.env, "./cluster-up.sh")
-	var said bytes.Buffer
-	up.Stdout, up.Stderr = &said, &said
-	if err := up.Start(); err != nil {
-		t.Fatal(err)
-	}
+	up := testkit.Start(t, command(c.env, "./cluster-up.sh"))
 	signal := func(s syscall.Signal) {
 		if pid := c.processes(t)["kube-apiserver"]; pid != 0 {
 			if err := syscall.Kill(pid, s); err != nil {
@@ -401,13 +381,10 @@ func slowAPIServer(t *testing.T, c *cluster) {
 		return false
 	})
 	signal(syscall.SIGCONT)
-	if err := up.Wait(); err != nil {
-		t.Errorf("%v: %s", err, &said)
+	if code := up.Exit(t); code != 0 {
+		t.Errorf("exit code %d", code)
 	}
-	c.isWhole(t)
-	if !c.isMarked(t) {
-		t.Errorf("the objects are lost: %s", &said)
-	}
+	c.keptItsObjects(t)
 }
 
 // movesAsideACutLog cuts etcd's write-ahead log. Such an etcd starts, and answers no write.

@@ -161,7 +161,7 @@ func (c *cluster) config(t testing.TB) *rest.Config {
 }
 
 // readyLeader waits until both pods are ready and no third one is left, and returns the name of the one that leads.
-func (c *cluster) readyLeader(t *testing.T) (leader string) {
+func (c *cluster) readyLeader(t testing.TB) (leader string) {
 	t.Helper()
 	client := kubernetes.NewForConfigOrDie(c.config(t))
 	testkit.Await(t, "two ready pods, of which one leads", func() bool {

@@ -3,15 +3,11 @@ package scripts_test
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"k8s.io/client-go/kubernetes"
 
 	"example.com/client-go-workbook/internal/test/testkit"
 )
@@ -44,6 +40,7 @@ const system = "databasemanager-system"
 // TestKindDeploy runs the controller inside a cluster of its own. On the tests' cluster it would write beside the
 // controllers of the other tests, and undeploy would delete their objects.
 func TestKindDeploy(t *testing.T) {
+	t.Parallel() // beside TestKindRunsTheChapters
 	c := newKindCluster(t)
 	c.run(t, "./cluster-up.sh")
 	for _, step := range []struct {
@@ -77,7 +74,7 @@ func deployed(t *testing.T, c *cluster) {
 	if len(pods) != 2 {
 		t.Fatalf("pods %q, want 2", pods)
 	}
-	leader := c.leader(t)
+	leader := c.readyLeader(t)
 	for _, pod := range pods {
 		log := c.run(t, "./kubectl", "logs", "-n", system, pod)
 		// The first line, beside the lines of standard output: containerd keeps no order between the two.
@@ -145,26 +142,14 @@ func deployedTwice(t *testing.T, c *cluster) {
 
 // changedProgram deploys from a copy of the checkout in which the program's first line of log differs.
 func changedProgram(t *testing.T, c *cluster) {
-	root := filepath.Join(t.TempDir(), "my workbook")
-	files, err := exec.Command("git", "-C", "..", "ls-files", "--cached", "--others", "--exclude-standard").Output()
-	if err != nil {
-		t.Fatal(err)
+	root := checkout(t)
+	main := filepath.Join(root, "06-crd-codegen", "main.go")
+	text := string(testkit.Must(os.ReadFile(main))(t))
+	changed := strings.Replace(text, `= "DatabaseManager" `, `= "changed DatabaseManager" `, 1)
+	if changed == text {
+		t.Fatal("nothing is changed")
 	}
-	for file := range strings.Lines(string(files)) {
-		file = strings.TrimSuffix(file, "\n")
-		data, err := os.ReadFile(filepath.Join("..", file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if file == "06-crd-codegen/main.go" {
-			changed := strings.Replace(string(data), `= "DatabaseManager" `, `= "changed DatabaseManager" `, 1)
-			if changed == string(data) {
-				t.Fatal("nothing is changed")
-			}
-			data = []byte(changed)
-		}
-		write(t, filepath.Join(root, file), string(data))
-	}
+	write(t, main, changed)
 	image := c.image(t)
 	before := c.pods(t)
 	c.run(t, filepath.Join(root, "scripts", "deploy.sh"))
@@ -188,18 +173,6 @@ func (c *cluster) image(t *testing.T) string {
 	t.Helper()
 	return c.run(t, "./kubectl", "get", "deployment", "databasemanager-controller", "-n", system,
 		"-o", "jsonpath={.spec.template.spec.containers[0].image}")
-}
-
-// leader waits until one of the pods leads, and returns its name.
-func (c *cluster) leader(t *testing.T) (pod string) {
-	t.Helper()
-	testkit.Await(t, "a leader", func() bool {
-		lease := run(t, c.env, "./kubectl", "get", "lease", "workbook-06-crd-codegen", "-n", system,
-			"-o", "jsonpath={.spec.holderIdentity}")
-		pod, _, _ = strings.Cut(lease.stdout, "_")
-		return slices.Contains(c.pods(t), pod)
-	}, &pod)
-	return pod
 }
 
 func undeployed(t *testing.T, c *cluster) {
@@ -285,8 +258,7 @@ func BenchmarkKindThousand(b *testing.B) {
 	c.run(b, "./cluster-up.sh")
 	for b.Loop() {
 		c.run(b, "./deploy.sh")
-		leader := ""
-		testkit.Await(b, "a leader", func() bool { leader = holder(b, kubernetes.NewForConfigOrDie(c.config(b))); return leader != "" })
+		leader := c.readyLeader(b)
 		// metric is a figure that the program's own /metrics reports.
 		metric := func(name string) (value float64) {
 			metrics := c.run(b, "./kubectl", "get", "--raw", "/api/v1/namespaces/"+system+"/pods/"+leader+":8080/proxy/metrics")

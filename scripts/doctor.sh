@@ -163,12 +163,6 @@ else
 	bad "open files: $files at most, and etcd needs 256: raise the hard limit, which ulimit -Hn shows."
 fi
 
-# free_gb FOLDER: free disk space in whole GB, at FOLDER or the nearest folder above it that exists.
-free_gb() {
-	local folder=$1
-	while [ ! -d "$folder" ]; do folder=$(dirname "$folder"); done
-	df -Pk "$folder" | awk 'NR == 2 { print int($4 / 1024 / 1024) }'
-}
 # runs_in FOLDER: whether a program there runs: a file system can forbid it (noexec).
 runs_in() {
 	local copy result=0
@@ -180,7 +174,7 @@ runs_in() {
 disk() {
 	local folder=$1 free
 	while [ ! -d "$folder" ]; do folder=$(dirname "$folder"); done
-	free=$(free_gb "$folder")
+	free=$(df -Pk "$folder" | awk 'NR == 2 { print int($4 / 1024 / 1024) }')
 	if [ ! -w "$folder" ]; then
 		bad "disk: $folder cannot be written, and is for $3. Set $4 to another folder."
 	elif [ -z "$free" ]; then

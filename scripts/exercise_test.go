@@ -7,11 +7,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/shirou/gopsutil/v4/process"
 
@@ -31,10 +31,7 @@ func exerciseWorkbook(t *testing.T) string {
 		"internal/exercise/grade/grade.go", "internal/exercise/grade/goroutine.go", "internal/exercise/grade/run.go",
 		"internal/exercise/grade/t.go",
 	} {
-		data, err := os.ReadFile(filepath.Join("..", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.Must(os.ReadFile(filepath.Join("..", name)))(t)
 		write(t, filepath.Join(root, name), string(data))
 	}
 	for _, folder := range []string{"scripts", "internal/exercise/manifest"} {
@@ -469,17 +466,11 @@ func TestExerciseAfterAnUpgrade(t *testing.T) {
 	contains(t, makeIn(t, first, "exercise", "1.2"), 0, "solved 1.2", "Next: 2.1") // the next one, though 1.1 is open
 
 	manifest := filepath.Join(origin, "01-listwatch", "exercises", "exercises.yaml")
-	old, err := os.ReadFile(manifest)
-	if err != nil {
-		t.Fatal(err)
-	}
+	old := testkit.Must(os.ReadFile(manifest))(t)
 	write(t, manifest, "- {name: 00-new, title: A new one, hints: [A, B], why: C}\n"+string(old))
 	addExercise(t, origin, "01-listwatch/exercises/00-new")
 	grader := filepath.Join(origin, "internal", "exercises", "01-listwatch", "again.go")
-	source, err := os.ReadFile(grader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := testkit.Must(os.ReadFile(grader))(t)
 	write(t, grader, strings.Replace(string(source), "got != 2*n", "got == 2*n", 1)) // it would reject what it has accepted
 	git(t, origin, "add", "-A")
 	git(t, origin, "commit", "-q", "-m", "two")
@@ -529,12 +520,11 @@ func newTerminal(t *testing.T, root string, env ...string) *terminal {
 // prompt waits until the shell asks for the next command.
 func (w *terminal) prompt() {
 	w.t.Helper()
-	w.until(func(screen string) (missing string) {
-		if strings.HasSuffix("\n"+strings.TrimRight(screen, "\n "), "\nready>") {
-			return ""
-		}
-		return "the prompt, as the last line,"
-	})
+	screen := ""
+	testkit.Await(w.t, "the prompt as the last line", func() bool {
+		screen = w.screen()
+		return strings.HasSuffix("\n"+strings.TrimRight(screen, "\n "), "\nready>")
+	}, &screen)
 }
 
 func (w *terminal) tmux(arguments ...string) string {
@@ -549,29 +539,11 @@ func (w *terminal) screen() string { return w.tmux("capture-pane", "-p") }
 // shows waits until all texts are on the screen.
 func (w *terminal) shows(texts ...string) {
 	w.t.Helper()
-	w.until(func(screen string) (missing string) {
-		for _, text := range texts {
-			if !strings.Contains(screen, text) {
-				return fmt.Sprintf("%q", text)
-			}
-		}
-		return ""
-	})
-}
-
-// until polls the screen until nothing is missing.
-func (w *terminal) until(missing func(screen string) string) {
-	w.t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		screen := w.screen()
-		what := missing(screen)
-		if what == "" {
-			return
-		}
-		if time.Now().After(deadline) {
-			w.t.Fatalf("%s is not on the screen:\n%s", what, strings.TrimSpace(screen))
-		}
-	}
+	screen := ""
+	testkit.Await(w.t, fmt.Sprintf("%q on the screen", texts), func() bool {
+		screen = w.screen()
+		return !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(screen, text) })
+	}, &screen)
 }
 
 func TestExerciseWatchOnATerminal(t *testing.T) {
@@ -677,27 +649,18 @@ func Double(int) int {
 				write(t, file, answer)
 			}
 			var hanging, child int
-			for deadline := time.Now().Add(2 * time.Minute); hanging == 0; time.Sleep(20 * time.Millisecond) {
+			testkit.Await(t, "the answer's processes", func() bool {
 				text, _ := os.ReadFile(filepath.Join(root, "pids"))
 				_, _ = fmt.Sscan(string(text), &hanging, &child)
-				if time.Now().After(deadline) {
-					t.Fatalf("the answer does not run:\n%s", w.screen())
-				}
-			}
+				return child != 0
+			})
 			test.end(w, w.program())
 			w.prompt()
 			w.keys("stty -a > after; echo The end", "Enter")
 			w.shows("\nThe end\n")
 			sameTerminal(t, root)
 			for _, pid := range []int{hanging, child} {
-				deadline := time.Now().Add(20 * time.Second)
-				for syscall.Kill(pid, 0) == nil {
-					if time.Now().After(deadline) {
-						t.Errorf("process %d still runs", pid)
-						break
-					}
-					time.Sleep(20 * time.Millisecond)
-				}
+				testkit.Await(t, fmt.Sprintf("the end of process %d", pid), func() bool { return syscall.Kill(pid, 0) != nil })
 			}
 		})
 	}
@@ -768,10 +731,7 @@ func TestMutantsAreListed(t *testing.T) {
 func TestOutputOfTheExerciseInTheREADME(t *testing.T) {
 	testkit.All(t, "compiles a copy of the workbook")
 	t.Parallel()
-	readme, err := os.ReadFile("../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	readme := testkit.Must(os.ReadFile("../README.md"))(t)
 	block := regexp.MustCompile("(?s)```console\n\\$ make (exercise) ([0-9.]+)\n(.*?)```").FindSubmatch(readme)
 	if block == nil {
 		t.Fatal("README.md shows no exercise")
@@ -787,11 +747,8 @@ func TestOutputOfTheExerciseInTheREADME(t *testing.T) {
 // checkout copies what git has of this one, with the exercises as a reader finds them, and returns the copy's folder.
 func checkout(t *testing.T) string {
 	t.Helper()
-	root := filepath.Join(t.TempDir(), "workbook")
-	copied, err := exec.Command("git", "-C", "..", "ls-files", "-z").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := filepath.Join(t.TempDir(), "my workbook")
+	copied := testkit.Must(exec.Command("git", "-C", "..", "ls-files", "-z", "--cached", "--others", "--exclude-standard").Output())(t)
 	for _, name := range strings.Split(strings.Trim(string(copied), "\x00"), "\x00") {
 		data, err := os.ReadFile(filepath.Join("..", name))
 		if filepath.Base(name) == "exercise.go" {

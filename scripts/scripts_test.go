@@ -2,7 +2,6 @@ package scripts_test
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -52,10 +51,7 @@ func workbook(t *testing.T) string {
 	t.Helper()
 	root := filepath.Join(t.TempDir(), "my workbook")
 	for _, name := range []string{"Makefile", "go.mod", "go.sum", "kind-config.yaml"} {
-		data, err := os.ReadFile(filepath.Join("..", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.Must(os.ReadFile(filepath.Join("..", name)))(t)
 		write(t, filepath.Join(root, name), string(data))
 	}
 	copyFolder(t, filepath.Join(root, "scripts"), ".")
@@ -162,35 +158,8 @@ func TestAChapterIsCompiledIfSomethingHasChanged(t *testing.T) {
 	}
 }
 
-func TestMakePassesOnNumberAndArguments(t *testing.T) {
-	root := workbook(t)
-	write(t, filepath.Join(root, "scripts", "chapter.sh"), "#!/bin/sh\nprintf '<%s>' \"$@\"\n")
-	for name, test := range map[string]struct {
-		arguments []string
-		want      string
-	}{
-		"literally":      {[]string{"chapter", "1"}, "<1>"},
-		"as a variable":  {[]string{"chapter", "N=1"}, "<1>"},
-		"with arguments": {[]string{"chapter", "1", "ARGS=--namespace nginx"}, "<1><--namespace><nginx>"},
-		"with quoted spaces": {
-			[]string{"chapter", "N=2", `ARGS=--selector 'app in (a, b)' -x "c d"`}, "<2><--selector><app in (a, b)><-x><c d>",
-		},
-		"with a number that is a file, too": {[]string{"chapter", "Makefile"}, "<Makefile>"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got := run(t, nil, "make", append([]string{"-C", root, "-s", "--no-print-directory"}, test.arguments...)...)
-			if want := (result{test.want, "", 0}); got != want {
-				t.Errorf("got %+v, want %+v", got, want)
-			}
-		})
-	}
-}
-
 func TestMakeHelpListsEveryTarget(t *testing.T) {
-	makefile, err := os.ReadFile("../Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
+	makefile := testkit.Must(os.ReadFile("../Makefile"))(t)
 	help := run(t, nil, "make", "-C", "..", "-s", "--no-print-directory")
 	if help.code != 0 || help.stderr != "" {
 		t.Fatalf("make: %+v", help)
@@ -227,13 +196,7 @@ func TestDiffShowsWhatAChapterAdds(t *testing.T) {
 	if got.code != 0 || got.stderr != "" {
 		t.Fatalf("got %+v", got)
 	}
-	for _, want := range []string{
-		"--- 01-listwatch/main.go\n+++ 02-informer/main.go\n", "-func main() {}\n", "+++ 02-informer/informer.go\n",
-	} {
-		if !strings.Contains(got.stdout, want) {
-			t.Errorf("%q is not in\n%s", want, got.stdout)
-		}
-	}
+	contains(t, got, 0, "--- 01-listwatch/main.go\n+++ 02-informer/main.go\n", "-func main() {}\n", "+++ 02-informer/informer.go\n")
 	for _, unwanted := range []string{"_test.go", "exercise", "generated"} {
 		if strings.Contains(got.stdout, unwanted) {
 			t.Errorf("%q is in\n%s", unwanted, got.stdout)
@@ -463,45 +426,28 @@ func TestDoctorSaysOneLineEach(t *testing.T) {
 	kubectl := func(t *testing.T, isOn int) string {
 		state := t.TempDir()
 		metric := fmt.Sprintf(`kubernetes_feature_enabled{name="ShardedListAndWatch",stage="ALPHA"} %d`, isOn)
-		err := errors.Join(
-			os.WriteFile(filepath.Join(state, "type"), []byte("local test "+state+"\n"), 0o644),
-			os.Mkdir(filepath.Join(state, "bin"), 0o755),
-			os.WriteFile(filepath.Join(state, "bin/kubectl"), []byte("#!/bin/sh\necho '"+metric+"'\n"), 0o755),
-		)
-		if err != nil {
-			t.Fatal(err)
-		}
+		write(t, filepath.Join(state, "type"), "local test "+state+"\n")
+		write(t, filepath.Join(state, "bin/kubectl"), "#!/bin/sh\necho '"+metric+"'\n")
 		return "CLUSTER_DIR=" + state
 	}
 	t.Run("all well", func(t *testing.T) {
 		got := run(t, []string{kubectl(t, 1)}, "./doctor.sh")
 		check(t, got)
-		if want := "\nok    cluster: its API server has ShardedListAndWatch on\n"; !strings.Contains(got.stdout, want) {
-			t.Errorf("%q is not in:\n%s", want, got.stdout)
-		}
+		contains(t, got, 0, "\nok    cluster: its API server has ShardedListAndWatch on\n")
 	})
 	t.Run("full disk, strange machine, Docker on another one, no gate", func(t *testing.T) {
 		path := fakes(t, map[string]string{"df": fullDisk, "uname": "echo Plan9", "docker": "[ $1 != context ] || echo ssh://far"})
 		got := run(t, append(goCaches(t), path, "XDG_CACHE_HOME="+t.TempDir(), kubectl(t, 0)), "./doctor.sh")
 		check(t, got, "disk", "system")
-		for _, want := range []string{
-			"\nnote  containers: docker's daemon is on another machine, ssh://far. ",
-			"\nnote  cluster: its API server has ShardedListAndWatch off. ",
-		} {
-			if !strings.Contains(got.stdout, want) {
-				t.Errorf("%q is not in:\n%s", want, got.stdout)
-			}
-		}
+		contains(t, got, 1, "\nnote  containers: docker's daemon is on another machine, ssh://far. ",
+			"\nnote  cluster: its API server has ShardedListAndWatch off. ")
 	})
 }
 
 // listed returns a list of programs.txt.
 func listed(t *testing.T, list string) (names []string) {
 	t.Helper()
-	text, err := os.ReadFile("programs.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(os.ReadFile("programs.txt"))(t)
 	for _, line := range regexp.MustCompile("(?m)^"+list+" (.*)$").FindAllSubmatch(text, -1) {
 		names = append(names, strings.Fields(string(line[1]))...)
 	}
@@ -516,10 +462,7 @@ func bare(t *testing.T, without ...string) (path string) {
 	t.Helper()
 	path = t.TempDir()
 	for _, name := range append(listed(t, "install"), listed(t, "system")...) {
-		program, err := exec.LookPath(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		program := testkit.Must(exec.LookPath(name))(t)
 		if slices.Contains(without, name) {
 			continue
 		}
@@ -533,10 +476,7 @@ func bare(t *testing.T, without ...string) (path string) {
 // The README, make doctor and programs.txt say the same.
 func TestWhatAReaderNeeds(t *testing.T) {
 	t.Parallel()
-	readme, err := os.ReadFile("../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	readme := testkit.Must(os.ReadFile("../README.md"))(t)
 	needs := regexp.MustCompile(`You need Linux or macOS \(on Windows, WSL 2\) with (.*), and 8 GB of disk\.`).FindSubmatch(readme)
 	if needs == nil {
 		t.Fatal("README.md does not say what a reader needs")

@@ -139,10 +139,7 @@ func TestWhatDoctorCorrectsFails(t *testing.T) {
 	mount(t, "-t", "tmpfs", "-o", "ro", "none", readOnly)
 	write(t, filepath.Join(folder, "go.work"), "go 1.26\n\nuse ./other\n")
 	write(t, filepath.Join(folder, "other", "go.mod"), "module example.com/other\n\ngo 1.26\n")
-	goMod, err := os.ReadFile(filepath.Join(root, "go.mod"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	goMod := testkit.Must(os.ReadFile(filepath.Join(root, "go.mod")))(t)
 	goMod = regexp.MustCompile(`(?m)^go .*`).ReplaceAll(goMod, []byte("go 1.99"))
 	newer := exerciseWorkbook(t)
 	write(t, filepath.Join(newer, "go.mod"), string(goMod))

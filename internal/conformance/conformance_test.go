@@ -40,10 +40,7 @@ var patched = regexp.MustCompile(`(?m)^\+\+\+ b/(.*)$`)
 // overlay applies a patch to copies of the files that it changes, and returns the file by which go build takes the copies.
 func overlay(t *testing.T, root, folder, patch string) string {
 	t.Helper()
-	patch, err := filepath.Abs(patch)
-	if err != nil {
-		t.Fatal(err)
-	}
+	patch = testkit.Must(filepath.Abs(patch))(t)
 	replace := map[string]string{}
 	for _, match := range patched.FindAllStringSubmatch(read(t, patch), -1) {
 		file := filepath.Join(folder, match[1])
@@ -60,10 +57,7 @@ func overlay(t *testing.T, root, folder, patch string) string {
 	if output, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s does not apply any more, so mend it: %v\n%s", patch, err, output)
 	}
-	text, err := json.Marshal(map[string]any{"Replace": replace})
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(json.Marshal(map[string]any{"Replace": replace}))(t)
 	name := filepath.Join(folder, "overlay.json")
 	if err := os.WriteFile(name, text, 0o644); err != nil {
 		t.Fatal(err)
@@ -73,10 +67,7 @@ func overlay(t *testing.T, root, folder, patch string) string {
 
 func read(t *testing.T, file string) string {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(os.ReadFile(file))(t)
 	return string(text)
 }
 

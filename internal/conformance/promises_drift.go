@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"example.com/client-go-workbook/internal/fielddiff"
 )
 
 // drift changes each field of the children that managedFields name as the controller's, and deletes each child.
@@ -199,7 +200,7 @@ func (w *World) change(
 	if err != nil {
 		return "", err
 	}
-	pointer, value, found := find(before.Object, field)
+	pointer, value, found := fielddiff.Find(before.Object, field)
 	if !found {
 		return "", fmt.Errorf("%s %s has no field %s, which its managedFields name", before.GetKind(), name, field)
 	}
@@ -246,46 +247,6 @@ func (w *World) ownedFields(o *unstructured.Unstructured) (fields []fieldpath.Pa
 		}
 	}
 	return fields
-}
-
-// find returns the JSON pointer of a field, and its value. In managedFields the elements of a list have keys or values, and in a
-// pointer they have numbers.
-func find(value any, path fieldpath.Path) (pointer string, found any, ok bool) {
-	for _, element := range path {
-		switch {
-		case element.FieldName != nil:
-			object, _ := value.(map[string]any)
-			if value, ok = object[*element.FieldName]; !ok {
-				return "", nil, false
-			}
-			pointer += "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(*element.FieldName)
-		default:
-			list, _ := value.([]any)
-			i := slices.IndexFunc(list, func(item any) bool { return isElement(item, element) })
-			if i < 0 {
-				return "", nil, false
-			}
-			pointer, value = fmt.Sprintf("%s/%d", pointer, i), list[i]
-		}
-	}
-	return pointer, value, true
-}
-
-// isElement reports whether an element of a list is the one that a part of a path means.
-func isElement(item any, element fieldpath.PathElement) bool {
-	if element.Value != nil {
-		return fmt.Sprint(item) == fmt.Sprint((*element.Value).Unstructured())
-	}
-	object, _ := item.(map[string]any)
-	if element.Key == nil {
-		return false
-	}
-	for _, key := range *element.Key {
-		if fmt.Sprint(object[key.Name]) != fmt.Sprint(key.Value.Unstructured()) {
-			return false
-		}
-	}
-	return true
 }
 
 // othersOf returns other values that a field could have. Most of them are refused by the server.

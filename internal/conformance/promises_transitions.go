@@ -17,6 +17,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+
+	"example.com/client-go-workbook/internal/fielddiff"
 )
 
 // step is one change of an object, or of a child.
@@ -149,7 +151,7 @@ func (x *walk) edit(ctx context.Context, name string, random *rand.Rand) (step, 
 	if len(fields) == 0 {
 		return step{patch: "{}"}, nil
 	}
-	pointer, value, found := find(child.Object, fields[random.IntN(len(fields))])
+	pointer, value, found := fielddiff.Find(child.Object, fields[random.IntN(len(fields))])
 	if !found || len(child.GetOwnerReferences()) == 0 && strings.HasPrefix(pointer, "/metadata/labels/") {
 		return step{patch: "{}"}, nil // it has changed meanwhile; or it would be nobody's
 	}

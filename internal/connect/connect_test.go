@@ -38,6 +38,7 @@ import (
 	"k8s.io/client-go/restmapper"
 
 	"example.com/client-go-workbook/internal/netfault"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 const kubeconfig = `apiVersion: v1
@@ -363,15 +364,12 @@ func TestExplainACut(t *testing.T) {
 	} {
 		cut := netfault.Cutter{Unreachable: unreachable}
 		cut.Cut()
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		listener := testkit.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 		defer listener.Close()
 		dial := func(ctx context.Context, network, _ string) (net.Conn, error) {
 			return cut.Dial(ctx, network, listener.Addr().String())
 		}
-		_, err = (&Cluster{Config: &rest.Config{Host: "https://example.com", Dial: dial}}).Greet(t.Context())
+		_, err := (&Cluster{Config: &rest.Config{Host: "https://example.com", Dial: dial}}).Greet(t.Context())
 		if got := Explain(err); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
@@ -435,10 +433,7 @@ func TestExplain(t *testing.T) {
 	}{
 		"connection refused": {
 			config: func(t *testing.T) *rest.Config {
-				listener, err := net.Listen("tcp", "127.0.0.1:0")
-				if err != nil {
-					t.Fatal(err)
-				}
+				listener := testkit.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 				defer listener.Close()
 				return &rest.Config{Host: "https://" + listener.Addr().String()}
 			},
@@ -447,10 +442,7 @@ func TestExplain(t *testing.T) {
 		},
 		"connection refused by a proxy": {
 			config: func(t *testing.T) *rest.Config {
-				listener, err := net.Listen("tcp", "127.0.0.1:0")
-				if err != nil {
-					t.Fatal(err)
-				}
+				listener := testkit.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 				defer listener.Close()
 				proxy := &url.URL{Scheme: "http", Host: listener.Addr().String()}
 				return &rest.Config{Host: "https://192.0.2.1", Proxy: http.ProxyURL(proxy)}
@@ -570,10 +562,7 @@ func checkLine(t *testing.T, line string, words []string) {
 
 // selfSigned returns a certificate for 127.0.0.1 that is its own authority, and the authority in PEM.
 func selfSigned(t *testing.T, expires time.Time) (*tls.Certificate, []byte) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := testkit.Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1),
 		NotBefore:    expires.Add(-24 * time.Hour),
@@ -583,10 +572,7 @@ func selfSigned(t *testing.T, expires time.Time) (*tls.Certificate, []byte) {
 
 		BasicConstraintsValid: true,
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := testkit.Must(x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key))(t)
 	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key},
 		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }

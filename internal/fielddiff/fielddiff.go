@@ -183,11 +183,9 @@ func Against(desired, actual runtime.Object) (fields []Field, err error) {
 	}
 	var same []Field
 	for path := range set.Difference(identity).Leaves().All() {
-		f := Field{
-			Path:    strings.TrimPrefix(path.String(), "."),
-			Desired: valueAt(wanted.AsValue().Unstructured(), path),
-			Actual:  valueAt(is, path),
-		}
+		f := Field{Path: strings.TrimPrefix(path.String(), ".")}
+		_, f.Desired, _ = Find(wanted.AsValue().Unstructured(), path)
+		_, f.Actual, _ = Find(is, path)
 		if actual != nil {
 			f.Managers = strings.Join(owners(actual, fieldpath.NewSet(path)), " and ")
 		}
@@ -200,28 +198,31 @@ func Against(desired, actual runtime.Object) (fields []Field, err error) {
 	return append(fields, same...), nil
 }
 
-// valueAt returns what is at a path, or nil.
-func valueAt(object any, path fieldpath.Path) any {
+// Find returns the JSON pointer of a field, and its value. In managedFields, the elements of a list have keys or values; in a pointer, they
+// have numbers.
+func Find(object any, path fieldpath.Path) (pointer string, value any, ok bool) {
 	for _, step := range path {
 		fields, _ := object.(map[string]any)
 		elements, _ := object.([]any)
-		switch {
-		case step.FieldName != nil:
-			object = fields[*step.FieldName]
-		case step.Key != nil: // an element of a list, such as the container with that name
-			at := slices.IndexFunc(elements, func(element any) bool { return hasKey(element, *step.Key) })
-			if at < 0 {
-				return nil
+		if step.FieldName != nil {
+			if object, ok = fields[*step.FieldName]; !ok {
+				return "", nil, false
 			}
-			object = elements[at]
-		case step.Value != nil: // an element of a set
-			object = (*step.Value).Unstructured()
-			if !slices.Contains(elements, object) {
-				return nil
-			}
+			pointer += "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(*step.FieldName)
+			continue
 		}
+		at := slices.IndexFunc(elements, func(element any) bool {
+			if step.Value != nil { // an element of a set
+				return fmt.Sprint(element) == fmt.Sprint((*step.Value).Unstructured())
+			}
+			return step.Key != nil && hasKey(element, *step.Key) // an element of a list, such as the container with that name
+		})
+		if at < 0 {
+			return "", nil, false
+		}
+		pointer, object = fmt.Sprintf("%s/%d", pointer, at), elements[at]
 	}
-	return object
+	return pointer, object, true
 }
 
 // hasKey reports whether this is the element of a list with that key. A field that has its default need not be there.

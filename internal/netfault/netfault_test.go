@@ -14,6 +14,8 @@ import (
 	"time"
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
+
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 func TestCutDropsAndRefuses(t *testing.T) {
@@ -29,10 +31,7 @@ func TestCutDropsAndRefuses(t *testing.T) {
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport}
 
-	watch, err := client.Get(server.URL + "/watch")
-	if err != nil {
-		t.Fatal(err)
-	}
+	watch := testkit.Must(client.Get(server.URL + "/watch"))(t)
 	defer watch.Body.Close()
 	if dropped := c.Cut(); dropped != 1 {
 		t.Errorf("Cut dropped %d connections, want 1", dropped)
@@ -57,10 +56,7 @@ func TestCutDropsAndRefuses(t *testing.T) {
 
 // TestSilentCut has a server that echoes. After the cut nothing comes back, and nothing fails, until the client closes.
 func TestSilentCut(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := testkit.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer listener.Close()
 	go func() {
 		for {
@@ -82,10 +78,7 @@ func TestSilentCut(t *testing.T) {
 		}
 		return err
 	}
-	conn, err := dial(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := testkit.Must(dial(t.Context()))(t)
 	if err := echo(conn); err != nil {
 		t.Fatalf("before the cut: %v", err)
 	}
@@ -134,16 +127,10 @@ func TestSilentCut(t *testing.T) {
 }
 
 func TestClosedConnectionsAreForgotten(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := testkit.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer listener.Close()
 	var c Cutter
-	conn, err := c.Dial(t.Context(), "tcp", listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := testkit.Must(c.Dial(t.Context(), "tcp", listener.Addr().String()))(t)
 	conn.Close()
 	if dropped := c.Cut(); dropped != 0 {
 		t.Errorf("Cut dropped %d connections, want none: the only one was closed before", dropped)

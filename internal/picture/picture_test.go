@@ -271,10 +271,7 @@ func start(t *testing.T, p *Picture, out io.Writer) (address string) {
 			sample: {resource: pods, object: {apiVersion: v1, kind: Pod, metadata: {name: sample}}}}`)},
 	}
 	printer := program.NewPrinter(out)
-	stop, err := p.Start(t.Context(), files, "", printer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	stop := testkit.Must(p.Start(t.Context(), files, "", printer))(t)
 	t.Cleanup(stop)
 	printer.Line("ADDED", "later")
 	return "http://" + p.listener.Addr().String()

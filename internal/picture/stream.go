@@ -3,6 +3,7 @@ package picture
 import (
 	"encoding/json"
 	"net/http"
+	"reflect"
 	"slices"
 	"time"
 
@@ -100,7 +101,7 @@ func (p *Picture) stream(w http.ResponseWriter, r *http.Request) {
 		if n := len(m.Events); n > 0 {
 			seq = m.Events[n-1].Seq
 		}
-		if m.State != nil || len(m.Events) > 0 || !equal(m.Status, last) || time.Since(sent) > beat {
+		if m.State != nil || len(m.Events) > 0 || !reflect.DeepEqual(m.Status, last) || time.Since(sent) > beat {
 			if json.NewEncoder(w).Encode(m) != nil {
 				return
 			}
@@ -117,14 +118,6 @@ func (p *Picture) stream(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 	}
-}
-
-func equal(a, b status) bool {
-	return slices.EqualFunc(a.Informers, b.Informers, func(a, b shownInformer) bool {
-		return a.Kind == b.Kind && a.Watch == b.Watch && a.Lists == b.Lists && a.FIFO == b.FIFO && a.Heard == b.Heard &&
-			slices.Equal(a.Buffers, b.Buffers) && slices.Equal(a.Busy, b.Busy)
-	}) && a.Delay == b.Delay && a.Paused == b.Paused && a.Stopped == b.Stopped && a.Failing == b.Failing &&
-		a.Holding == b.Holding && a.Blocking == b.Blocking && a.Cut == b.Cut && a.Updating == b.Updating && a.Leader == b.Leader
 }
 
 func (p *Picture) status() (s status) {

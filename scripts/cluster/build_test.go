@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 // list returns a line of go list for each package that the arguments name, by its import path.
@@ -14,10 +16,7 @@ func list(t *testing.T, folder, format string, arguments ...string) map[string]s
 	t.Helper()
 	cmd := exec.Command("go", append([]string{"list", "-f", "{{.ImportPath}} " + format}, arguments...)...)
 	cmd.Dir, cmd.Env, cmd.Stderr = folder, append(os.Environ(), "GOWORK=off"), os.Stderr
-	output, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	output := testkit.Must(cmd.Output())(t)
 	lines := map[string]string{}
 	for line := range strings.Lines(string(output)) {
 		name, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -29,10 +28,7 @@ func list(t *testing.T, folder, format string, arguments ...string) map[string]s
 // buildFlags are those of pin_go in scripts/lib.sh.
 func buildFlags(t *testing.T) string {
 	t.Helper()
-	script, err := os.ReadFile("../lib.sh")
-	if err != nil {
-		t.Fatal(err)
-	}
+	script := testkit.Must(os.ReadFile("../lib.sh"))(t)
 	flags := regexp.MustCompile(`GOFLAGS='(.*?)'`).FindSubmatch(script)
 	if flags == nil {
 		t.Fatal("scripts/lib.sh has no GOFLAGS")
@@ -45,10 +41,7 @@ func buildFlags(t *testing.T) string {
 // package has another file. They are there already, and go compiles none of them for this test.
 func TestClientGoIsCompiledOnce(t *testing.T) {
 	t.Setenv("GOFLAGS", "")
-	c, err := newCluster()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := testkit.Must(newCluster())(t)
 	p := newPrograms("../..", c.cache)
 	if !p.built() {
 		t.Skip("the cluster's programs are not built, but downloaded: WORKBOOK_DOWNLOAD=off CLUSTER=local make cluster builds them")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -90,17 +91,14 @@ func (c *cluster) origin() (folder string, isCopy bool) {
 // the kubeconfig of one would be good for the other. Of one that was moved, the processes still run, with the old paths.
 func (c *cluster) settle() error {
 	origin, isCopy := c.origin()
-	switch {
-	case origin == "":
-		return nil
-	case isCopy:
-		say("%s is a copy of %s: it gets a cluster of its own.", c.path, origin)
-		l := c.local()
-		return errors.Join(os.RemoveAll(filepath.Join(c.folder, "kubeconfig")), os.RemoveAll(c.kubectl()),
-			os.RemoveAll(filepath.Join(l.folder, "pki")), os.RemoveAll(filepath.Join(l.folder, "kwok.yaml")),
-			os.RemoveAll(filepath.Join(c.folder, "kwokctl.yaml")))
+	if !isCopy {
+		return c.stopMoved()
 	}
-	return c.stopMoved()
+	say("%s is a copy of %s: it gets a cluster of its own.", c.path, origin)
+	l := c.local()
+	return errors.Join(os.RemoveAll(filepath.Join(c.folder, "kubeconfig")), os.RemoveAll(c.kubectl()),
+		os.RemoveAll(filepath.Join(l.folder, "pki")), os.RemoveAll(filepath.Join(l.folder, "kwok.yaml")),
+		os.RemoveAll(filepath.Join(c.folder, "kwokctl.yaml")))
 }
 
 // stopMoved ends the processes that a local cluster has started before its folder was moved.
@@ -187,23 +185,20 @@ func (c *cluster) missing(ctx context.Context) string {
 	if err := c.marker().Check(c.folder); err != nil {
 		return err.Error()
 	}
-	switch kind {
-	case "local":
+	if kind == "local" {
 		if gone := c.local().missing(); len(gone) > 0 {
 			return fmt.Sprintf("The local cluster is not whole, these don't run: %s - run make cluster.", strings.Join(gone, " "))
 		}
-		fallthrough
-	default:
-		api, err := c.api()
-		if err != nil || !api.ready(ctx) {
-			return fmt.Sprintf("The %s cluster does not answer: run make cluster.", kind)
-		}
-		if _, err := os.Stat(c.kubectl()); err != nil {
-			return "The cluster's kubectl is missing: run make cluster."
-		}
-		if data, err := os.ReadFile(filepath.Join(c.folder, "kubeconfig")); err != nil || !api.isIn(data) {
-			return "The cluster's kubeconfig is missing, or is not its own any more: run make cluster."
-		}
+	}
+	api, err := c.api()
+	if err != nil || !api.ready(ctx) {
+		return fmt.Sprintf("The %s cluster does not answer: run make cluster.", kind)
+	}
+	if _, err := os.Stat(c.kubectl()); err != nil {
+		return "The cluster's kubectl is missing: run make cluster."
+	}
+	if data, err := os.ReadFile(filepath.Join(c.folder, "kubeconfig")); err != nil || !api.isIn(data) {
+		return "The cluster's kubeconfig is missing, or is not its own any more: run make cluster."
 	}
 	return ""
 }
@@ -243,10 +238,7 @@ func (c *cluster) up(ctx context.Context) error {
 			return err
 		}
 	}
-	kind := c.clusterType()
-	if kind == "" {
-		kind = want
-	}
+	kind := cmp.Or(c.clusterType(), want)
 	if kind == "" {
 		if kind, err = choose(ctx, c.root); err != nil {
 			return err

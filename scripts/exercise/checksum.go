@@ -12,18 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"golang.org/x/mod/modfile"
 )
-
-// moduleOf returns the module's path.
-func moduleOf(root string) (string, error) {
-	data, err := os.ReadFile(filepath.Join(root, "go.mod"))
-	if err != nil {
-		return "", err
-	}
-	return modfile.ModulePath(data), nil
-}
 
 // checksum is one of all files that a verdict depends on: the answer, the grader, the packages of this module that they
 // import, and go.mod, which has the versions of all other modules.

@@ -133,10 +133,6 @@ func (w *workbook) do(ctx context.Context, t task, answer string, in *os.File) e
 
 // hint prints one hint more than the last time.
 func (w *workbook) hint(e exercise) error {
-	if len(e.Hints) == 0 {
-		w.say(e.ID + " has no hints.")
-		return nil
-	}
 	shown, err := w.showHint(e)
 	if err != nil {
 		return err

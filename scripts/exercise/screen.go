@@ -18,9 +18,6 @@ import (
 // watchScreen is the terminal screen that grades on save.
 func (w *workbook) watchScreen(ctx context.Context, t *task) error {
 	if t == nil {
-		if len(w.tasks) == 0 {
-			return usageError("There are no exercises yet.")
-		}
 		t = &w.tasks[0]
 	}
 	ctx, cancel := context.WithCancel(ctx)

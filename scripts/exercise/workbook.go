@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/mod/modfile"
 	"golang.org/x/term"
 
 	"example.com/client-go-workbook/internal/exercise/manifest"
@@ -57,7 +58,7 @@ func open(root string, out io.Writer) (*workbook, error) {
 	if err != nil {
 		return nil, err
 	}
-	module, err := moduleOf(root)
+	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +66,7 @@ func open(root string, out io.Writer) (*workbook, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &workbook{root: root, module: module, chapters: chapters, out: out, width: 80, toBegin: 30 * time.Second, busy: map[string]bool{}}
+	w := &workbook{root: root, module: modfile.ModulePath(mod), chapters: chapters, out: out, width: 80, toBegin: 30 * time.Second, busy: map[string]bool{}}
 	if columns, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil && columns > 0 {
 		w.width = min(columns, 100)
 	}
@@ -216,10 +217,6 @@ var numbered = regexp.MustCompile(`(?m)^## \d+\. `)
 
 // progress prints a bar for each chapter, for the bugs and the capstone, and what is next.
 func (w *workbook) progress(ctx context.Context) error {
-	if len(w.tasks) == 0 {
-		w.say("There are no exercises yet.")
-		return nil
-	}
 	var lines, changed []string
 	all, done := 0, 0
 	for _, c := range w.chapters {

@@ -134,10 +134,7 @@ func TestApplyUndoesByAReplacement(t *testing.T) {
 	desired := deployment(corev1ac.Container().WithName("mysql").WithImage("mysql:8.4.6").WithEnv(
 		corev1ac.EnvVar().WithName("PASSWORD").WithValueFrom(password)))
 	options := metav1.ApplyOptions{FieldManager: "ours", Force: true}
-	applied, err := deployments.Apply(t.Context(), desired, options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	applied := testkit.Must(deployments.Apply(t.Context(), desired, options))(t)
 	changed, err := deployments.Patch(t.Context(), "example", types.JSONPatchType, []byte(`[
 		{"op": "replace", "path": "/spec/template/spec/containers/0/env/0", "value": {"name": "PASSWORD", "value": "foo"}},
 		{"op": "replace", "path": "/spec/template/spec/containers/0/name", "value": "renamed"}]`),
@@ -145,10 +142,7 @@ func TestApplyUndoesByAReplacement(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	owned, err := appsv1ac.ExtractDeployment(changed, "ours")
-	if err != nil {
-		t.Fatal(err)
-	}
+	owned := testkit.Must(appsv1ac.ExtractDeployment(changed, "ours"))(t)
 	if !lacksElement(changed, owned, desired) {
 		t.Errorf("no element is missing: %+v", changed.Spec)
 	}
@@ -163,10 +157,7 @@ func TestApplyUndoesByAReplacement(t *testing.T) {
 	if diff := cmp.Diff(applied.Spec, replaced.Spec); diff != "" {
 		t.Errorf("the spec (-applied +replaced):\n%s", diff)
 	}
-	owned, err = appsv1ac.ExtractDeployment(replaced, "ours")
-	if err != nil {
-		t.Fatal(err)
-	}
+	owned = testkit.Must(appsv1ac.ExtractDeployment(replaced, "ours"))(t)
 	if diff := cmp.Diff(specOf(desired), specOf(owned)); diff != "" {
 		t.Errorf("the manager's fields (-desired +owned):\n%s", diff)
 	}

@@ -19,6 +19,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
+
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 // Request is one that an answer has sent.
@@ -165,9 +167,9 @@ func intercept(
 	config *rest.Config,
 	f func(request Request, sent *http.Request, next http.RoundTripper) (*http.Response, error),
 ) (*rest.Config, *Requests) {
-	config, requests := rest.CopyConfig(config), &Requests{}
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		reaches := roundTripper(func(sent *http.Request) (*http.Response, error) {
+	requests := &Requests{}
+	return testkit.Intercept(config, func(sent *http.Request, next http.RoundTripper) (*http.Response, error) {
+		reaches := testkit.RoundTripper(func(sent *http.Request) (*http.Response, error) {
 			if sent.Method != http.MethodGet {
 				requests.mu.Lock()
 				requests.wrote = true
@@ -175,14 +177,9 @@ func intercept(
 			}
 			return next.RoundTrip(sent)
 		})
-		return roundTripper(func(sent *http.Request) (*http.Response, error) { return f(requests.add(sent), sent, reaches) })
-	})
-	return config, requests
+		return f(requests.add(sent), sent, reaches)
+	}), requests
 }
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
 
 // fail answers a request with a fault.
 func fail(request Request, fault Fault, sent *http.Request, next http.RoundTripper) (*http.Response, error) {

@@ -7,9 +7,9 @@ import (
 	"go/types"
 	"maps"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 )
 
 // apply returns the source with the edits made.
@@ -226,7 +226,7 @@ func (c *checked) emit(number int, pkg, gradersPath, answersPath string, root el
 	answer := root.text
 	for _, name := range root.names {
 		if !c.shared(c.pkg.Scope().Lookup(name)) {
-			answer = replaceWord(answer, "answers."+name, name+suffix)
+			answer = regexp.MustCompile(`\banswers\.`+name+`\b`).ReplaceAllLiteralString(answer, name+suffix)
 		}
 	}
 	if strings.Contains(answer, "graders.") {
@@ -242,22 +242,4 @@ func (c *checked) emit(number int, pkg, gradersPath, answersPath string, root el
 	b.WriteString(body.String())
 	fmt.Fprintf(&b, "var mutant%s = %s\n", suffix, answer)
 	return b.String()
-}
-
-// replaceWord replaces a name where it is not the beginning of a longer one.
-func replaceWord(text, word, with string) string {
-	var b strings.Builder
-	for {
-		before, after, found := strings.Cut(text, word)
-		b.WriteString(before)
-		if !found {
-			return b.String()
-		}
-		text = after
-		if next := []rune(after); len(next) > 0 && (unicode.IsLetter(next[0]) || unicode.IsDigit(next[0]) || next[0] == '_') {
-			b.WriteString(word)
-			continue
-		}
-		b.WriteString(with)
-	}
 }

@@ -8,15 +8,13 @@ import (
 	"testing"
 
 	"example.com/client-go-workbook/internal/exercise/manifest"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 // packageOf parses an answer.
 func packageOf(t *testing.T, source string) (*packages, *checked, map[string]string) {
 	t.Helper()
-	p, err := newPackages(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := testkit.Must(newPackages(t.Context(), nil))(t)
 	files := map[string]string{"solution.go": "package exercise\n" + source}
 	c, err := p.check("example.com/answers", files)
 	if err != nil || len(c.errors) > 0 {
@@ -118,14 +116,8 @@ func TestEmittedNamesAreTheMutantsOwn(t *testing.T) {
 // exercise that exists, and can be read.
 func TestEachReasonHasAnExercise(t *testing.T) {
 	t.Chdir("../../..")
-	exercises, err := selected(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	files, err := filepath.Glob("internal/exercises/*/answers/*/mutants.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	exercises := testkit.Must(selected(nil))(t)
+	files := testkit.Must(filepath.Glob("internal/exercises/*/answers/*/mutants.yaml"))(t)
 	for _, file := range files {
 		i := slices.IndexFunc(exercises, func(e manifest.Exercise) bool { return e.Answers() == filepath.Dir(file) })
 		if i < 0 {

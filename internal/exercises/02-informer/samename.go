@@ -175,10 +175,7 @@ func (c *trackedLines) check(t *grade.T, when string) {
 	}
 	c.read = len(lines)
 
-	list, err := c.server.Core().Pods(metav1.NamespaceAll).List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := testkit.Must(c.server.Core().Pods(metav1.NamespaceAll).List(t.Context(), metav1.ListOptions{}))(t)
 	exists := map[string]bool{}
 	for _, pod := range list.Items {
 		name := pod.Namespace + "/" + pod.Name

@@ -20,6 +20,7 @@ import (
 
 	"example.com/client-go-workbook/internal/exercise/fakeserver"
 	"example.com/client-go-workbook/internal/exercise/grade"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 // Answer reports events until ctx ends.
@@ -80,20 +81,12 @@ func (r *Run) Names(count int) []string {
 
 // Client returns a client whose requests Hold holds back, and Refuse refuses.
 func (r *Run) Client() typedcorev1.PodInterface {
-	config := r.Config()
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(request *http.Request) (*http.Response, error) { return r.send(request, next) })
-	})
-	client, err := typedcorev1.NewForConfig(config)
+	client, err := typedcorev1.NewForConfig(testkit.Intercept(r.Config(), r.send))
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	return client.Pods("default")
 }
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
 
 func (r *Run) send(request *http.Request, next http.RoundTripper) (*http.Response, error) {
 	// The time of a bubble stands still while anybody works: without this, also while an answer asks again and again.

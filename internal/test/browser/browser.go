@@ -192,10 +192,7 @@ func (p *Page) Reload(t testing.TB) {
 // Picture returns a picture of what can be seen, as PNG.
 func (p *Page) Picture(t testing.TB) []byte {
 	t.Helper()
-	png, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
-	if err != nil {
-		t.Fatal(err)
-	}
+	png := testkit.Must(chromedp.Run(p.ctx, chromedp.CaptureScreenshot()))(t)
 	return png
 }
 

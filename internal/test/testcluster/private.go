@@ -121,10 +121,7 @@ func (c *Cluster) settingsFile() string {
 
 func (c *Cluster) settings(t testing.TB) string {
 	t.Helper()
-	text, err := os.ReadFile(c.settingsFile())
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(os.ReadFile(c.settingsFile()))(t)
 	return string(text)
 }
 
@@ -155,14 +152,8 @@ type etcdAnswer struct {
 // post makes a request to etcd's JSON gateway, which it serves beside gRPC, with the cluster's own certificate.
 func (c *Cluster) post(t testing.TB, url, body string) etcdAnswer {
 	t.Helper()
-	client, err := rest.HTTPClientFor(c.Config())
-	if err != nil {
-		t.Fatal(err)
-	}
-	response, err := client.Post(url, "application/json", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := testkit.Must(rest.HTTPClientFor(c.Config()))(t)
+	response := testkit.Must(client.Post(url, "application/json", strings.NewReader(body)))(t)
 	defer response.Body.Close()
 	var answer etcdAnswer
 	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil || response.StatusCode != http.StatusOK {

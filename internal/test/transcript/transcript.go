@@ -73,10 +73,7 @@ func (c *Cluster) Test(t *testing.T, folder string, undo ...string) {
 	t.Helper()
 	env, root := c.Env, testcluster.Root(t)
 	readme := filepath.Join(folder, "README.md")
-	text, err := os.ReadFile(filepath.Join(root, readme))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(os.ReadFile(filepath.Join(root, readme)))(t)
 	sections, err := parse(string(text))
 	if err != nil {
 		t.Fatalf("%s:%v", readme, err)

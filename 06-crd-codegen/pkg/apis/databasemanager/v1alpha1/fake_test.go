@@ -9,6 +9,7 @@ import (
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	dbv1alpha1ac "example.com/client-go-workbook/06-crd-codegen/pkg/generated/applyconfiguration/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned/fake"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 // TestFakeUnderstandsApply shows that the generated fake clientset knows field managers, which it does because the
@@ -26,18 +27,12 @@ func TestFakeUnderstandsApply(t *testing.T) {
 	if _, err := apply("second", dbv1alpha1ac.DatabaseManagerSpec().WithReplicas(2), false); !apierrors.IsConflict(err) {
 		t.Errorf("applying another's field: got %v, want a conflict", err)
 	}
-	object, err := apply("second", dbv1alpha1ac.DatabaseManagerSpec().WithReplicas(2), true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	object := testkit.Must(apply("second", dbv1alpha1ac.DatabaseManagerSpec().WithReplicas(2), true))(t)
 	if *object.Spec.Replicas != 2 || object.Spec.Dbtype != dbv1alpha1.MySQL {
 		t.Errorf("spec %+v, want the second's replicas beside the first's dbtype", object.Spec)
 	}
 	for manager, want := range map[string]bool{"first": false, "second": true} {
-		owned, err := dbv1alpha1ac.ExtractDatabaseManager(object, manager)
-		if err != nil {
-			t.Fatal(err)
-		}
+		owned := testkit.Must(dbv1alpha1ac.ExtractDatabaseManager(object, manager))(t)
 		if got := owned.Spec.Replicas != nil; got != want {
 			t.Errorf("whether %s owns replicas: %t, want %t", manager, got, want)
 		}
@@ -47,10 +42,7 @@ func TestFakeUnderstandsApply(t *testing.T) {
 	if _, err := apply("first", dbv1alpha1ac.DatabaseManagerSpec().WithVersion("8.4.6"), false); err != nil {
 		t.Fatal(err)
 	}
-	object, err = client.Get(t.Context(), "db", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	object = testkit.Must(client.Get(t.Context(), "db", metav1.GetOptions{}))(t)
 	if object.Spec.Dbtype != "" || object.Spec.Version != "8.4.6" {
 		t.Errorf("spec %+v, want dbtype gone and version set", object.Spec)
 	}

@@ -14,6 +14,7 @@ import (
 	dbv1alpha1 "example.com/client-go-workbook/06-crd-codegen/pkg/apis/databasemanager/v1alpha1"
 	"example.com/client-go-workbook/06-crd-codegen/pkg/generated/clientset/versioned"
 	"example.com/client-go-workbook/internal/test/testcluster"
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 // setup returns a client for DatabaseManagers in a namespace of the test's own. It is a dynamic one, because a typed
@@ -174,12 +175,9 @@ func TestUpdate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			object, err := client.Create(t.Context(), parse(t, "spec: {"+test.from+"}"), metav1.CreateOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			object := testkit.Must(client.Create(t.Context(), parse(t, "spec: {"+test.from+"}"), metav1.CreateOptions{}))(t)
 			object.Object["spec"] = parse(t, "spec: {"+test.to+"}").Object["spec"]
-			_, err = client.Update(t.Context(), object, metav1.UpdateOptions{FieldValidation: metav1.FieldValidationStrict})
+			_, err := client.Update(t.Context(), object, metav1.UpdateOptions{FieldValidation: metav1.FieldValidationStrict})
 			check(t, err, test.want)
 		})
 	}
@@ -189,10 +187,7 @@ func TestUpdate(t *testing.T) {
 func TestUnknownFieldIsPruned(t *testing.T) {
 	_, _, client := setup(t)
 	options := metav1.CreateOptions{FieldValidation: metav1.FieldValidationIgnore}
-	object, err := client.Create(t.Context(), parse(t, "spec: {dbtype: mysql, deploymentName: mysql, replica: 3}"), options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	object := testkit.Must(client.Create(t.Context(), parse(t, "spec: {dbtype: mysql, deploymentName: mysql, replica: 3}"), options))(t)
 	spec := object.Object["spec"].(map[string]any)
 	if spec["replica"] != nil || spec["replicas"] != int64(1) || spec["deletionPolicy"] != "Delete" {
 		t.Errorf("stored spec %v, want no replica, and the defaults of replicas and deletionPolicy", spec)
@@ -202,20 +197,14 @@ func TestUnknownFieldIsPruned(t *testing.T) {
 func TestStatusSubresource(t *testing.T) {
 	_, _, client := setup(t)
 	withStatus := parse(t, "spec: {dbtype: mysql, deploymentName: mysql}, status: {availableReplicas: 3}")
-	object, err := client.Create(t.Context(), withStatus, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	object := testkit.Must(client.Create(t.Context(), withStatus, metav1.CreateOptions{}))(t)
 	if object.Object["status"] != nil {
 		t.Error("creating an object has set its status")
 	}
 	generation := object.GetGeneration()
 	object.Object["status"] = map[string]any{"availableReplicas": int64(2)}
 	object.Object["spec"].(map[string]any)["replicas"] = int64(5)
-	object, err = client.UpdateStatus(t.Context(), object, metav1.UpdateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	object = testkit.Must(client.UpdateStatus(t.Context(), object, metav1.UpdateOptions{}))(t)
 	status, spec := object.Object["status"].(map[string]any), object.Object["spec"].(map[string]any)
 	if status["availableReplicas"] != int64(2) || spec["replicas"] != int64(1) || object.GetGeneration() != generation {
 		t.Errorf("writing the status of both gave status %v, spec %v, generation %d", status, spec, object.GetGeneration())
@@ -252,35 +241,23 @@ func TestScaleSubresource(t *testing.T) {
 		return err
 	}
 
-	plain, err := client.Create(t.Context(), parse(t, "spec: {dbtype: mysql, deploymentName: mysql}"), metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plain := testkit.Must(client.Create(t.Context(), parse(t, "spec: {dbtype: mysql, deploymentName: mysql}"), metav1.CreateOptions{}))(t)
 	check(t, scale(plain.GetName(), 2), "")
 	check(t, scale(plain.GetName(), 6), "less than or equal to 5")
 	plain.Object["status"] = map[string]any{"availableReplicas": int64(1), "selector": "a=b"}
 	plain.SetResourceVersion("")
-	patch, err := plain.MarshalJSON()
-	if err != nil {
-		t.Fatal(err)
-	}
+	patch := testkit.Must(plain.MarshalJSON())(t)
 	options := metav1.PatchOptions{}
 	if _, err := client.Patch(t.Context(), plain.GetName(), "application/merge-patch+json", patch, options, "status"); err != nil {
 		t.Fatal(err)
 	}
-	got, err := typed.GetScale(t.Context(), plain.GetName(), metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := testkit.Must(typed.GetScale(t.Context(), plain.GetName(), metav1.GetOptions{}))(t)
 	if got.Spec.Replicas != 2 || got.Status.Replicas != 1 || got.Status.Selector != "a=b" {
 		t.Errorf("scale has spec %+v, status %+v", got.Spec, got.Status)
 	}
 
 	withDisk := parse(t, "spec: {dbtype: mysql, deploymentName: mysql, storageSize: 1Gi}")
-	disk, err := client.Create(t.Context(), withDisk, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	disk := testkit.Must(client.Create(t.Context(), withDisk, metav1.CreateOptions{}))(t)
 	check(t, scale(disk.GetName(), 0), "")
 	check(t, scale(disk.GetName(), 2), "at most 1 replica")
 }
