@@ -204,7 +204,7 @@ func TestBrokenControllersFailTheirStage(t *testing.T) {
 		}
 		t.Run(patch, func(t *testing.T) {
 			t.Parallel()
-			controller := testcluster.Build(t, chapter6, "-overlay", overlay(t, testcluster.Root(t), t.TempDir(), "broken/"+patch+".patch"))
+			controller := testcluster.Build(t, chapter6, "-overlay", overlay(t, t.TempDir(), "broken/"+patch+".patch"))
 			code, output := climbs(t, filepath.Join(testcluster.Root(t), rbac), "--timeout", "15s", "--controller", controller)
 			if diff := cmp.Diff(upTo(i+1), verdicts(output)); code != 1 || diff != "" {
 				t.Errorf("exit code %d, the stages (-want +got):\n%s\n%s", code, diff, output)

@@ -35,34 +35,14 @@ const (
 	resourceFile = "databasemanager.yaml"
 )
 
-var patched = regexp.MustCompile(`(?m)^\+\+\+ b/(.*)$`)
-
-// overlay applies a patch to copies of the files that it changes, and returns the file by which go build takes the copies.
-func overlay(t *testing.T, root, folder, patch string) string {
+// overlay has go build take a broken controller's files.
+func overlay(t *testing.T, folder, patch string) string {
 	t.Helper()
-	patch = testkit.Must(filepath.Abs(patch))(t)
-	replace := map[string]string{}
-	for _, match := range patched.FindAllStringSubmatch(read(t, patch), -1) {
-		file := filepath.Join(folder, match[1])
-		replace[filepath.Join(root, match[1])] = file
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(read(t, filepath.Join(root, match[1]))), 0o644); err != nil {
-			t.Fatal(err)
-		}
+	file, err := testkit.Overlay(testcluster.Root(t), folder, read(t, patch))
+	if err != nil {
+		t.Fatalf("%s: %v", patch, err)
 	}
-	cmd := exec.Command("git", "apply", patch)
-	cmd.Dir = folder
-	if output, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%s does not apply any more, so mend it: %v\n%s", patch, err, output)
-	}
-	text := testkit.Must(json.Marshal(map[string]any{"Replace": replace}))(t)
-	name := filepath.Join(folder, "overlay.json")
-	if err := os.WriteFile(name, text, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return name
+	return file
 }
 
 func read(t *testing.T, file string) string {
@@ -202,7 +182,7 @@ func promiseOf(t *testing.T, patch string) string {
 func TestBrokenControllersApplyAndBreakEachPromise(t *testing.T) {
 	broken := map[string]bool{}
 	for _, patch := range patches(t) {
-		overlay(t, testcluster.Root(t), t.TempDir(), patch)
+		overlay(t, t.TempDir(), patch)
 		broken[promiseOf(t, patch)] = true
 	}
 	for _, p := range promises {
@@ -235,7 +215,7 @@ func TestBrokenControllersAreFound(t *testing.T) {
 				sample = "24" // of 78 ways; a third of them shows it
 			}
 			root, folder := testcluster.Root(t), t.TempDir()
-			controller := testcluster.Build(t, chapter6, "-overlay", overlay(t, root, folder, patch))
+			controller := testcluster.Build(t, chapter6, "-overlay", overlay(t, folder, patch))
 			role := filepath.Join(folder, rbac)
 			if _, err := os.Stat(role); err != nil { // the patch does not change it
 				role = filepath.Join(root, rbac)

@@ -19,10 +19,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// ErrCut is in the error of a connection that a cutter does not let through.
-var ErrCut = errors.New("cut by the cutter")
-
-// dialError returns the error that the network would give, with ErrCut in it.
+// dialError returns the error that the network would give.
 func (c *Cutter) dialError(network string, err error) error {
 	return &net.OpError{Op: "dial", Net: network, Err: cutError{err, cmp.Or(c.By, "--cut-after")}}
 }
@@ -40,7 +37,7 @@ func CutBy(err error) string {
 	return cut.by
 }
 
-func (e cutError) Unwrap() []error { return []error{e.error, ErrCut} }
+func (e cutError) Unwrap() error { return e.error }
 
 // Cutter dials connections and can break them all.
 type Cutter struct {

@@ -134,7 +134,7 @@ func Load(root string) ([]Chapter, error) {
 
 func (c *Chapter) load(root string) error {
 	manifest := filepath.Join(c.Folder, "exercises", "exercises.yaml")
-	if err := read(root, manifest, &c.Exercises); err != nil {
+	if err := Read(root, manifest, &c.Exercises); err != nil {
 		return err
 	}
 	names := map[string]bool{}
@@ -154,7 +154,7 @@ func (c *Chapter) load(root string) error {
 	}
 
 	manifest = filepath.Join(c.Folder, "exercises", "predictions.yaml")
-	if err := read(root, manifest, &c.Predictions); err != nil {
+	if err := Read(root, manifest, &c.Predictions); err != nil {
 		return err
 	}
 	for i, p := range c.Predictions {
@@ -176,8 +176,8 @@ func (c *Chapter) load(root string) error {
 	return nil
 }
 
-// read reads a manifest into a list, which stays empty if there is no such file. A field without a meaning is an error.
-func read(root, manifest string, list any) error {
+// Read reads a manifest into a list, which stays empty if there is no such file. A field without a meaning is an error.
+func Read(root, manifest string, list any) error {
 	data, err := os.ReadFile(filepath.Join(root, manifest))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil

@@ -15,8 +15,6 @@ import (
 	"strings"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
 	"example.com/client-go-workbook/internal/exercise/manifest"
 )
 
@@ -250,17 +248,8 @@ func last(output string) string {
 
 // keptMutants reads the reasons of mutants.yaml, by the mutant's name.
 func keptMutants(e manifest.Exercise) (map[string]string, error) {
-	data, err := os.ReadFile(filepath.Join(e.Answers(), "mutants.yaml"))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
 	var list []kept
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	decoder.KnownFields(true)
-	if err := decoder.Decode(&list); err != nil && err != io.EOF {
+	if err := manifest.Read(".", filepath.Join(e.Answers(), "mutants.yaml"), &list); err != nil {
 		return nil, err
 	}
 	reasons := map[string]string{}

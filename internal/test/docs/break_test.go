@@ -1,7 +1,6 @@
 package docs
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -61,7 +60,7 @@ func TestWrongMistakesAreFound(t *testing.T) {
 	for text, want := range map[string]string{
 		fmt.Sprintf(change, 1) + "```text\n$ go run ./p\n2\n```": "",
 		fmt.Sprintf(change, 1) + "```text\n$ go run ./p\n1\n```": "part 1 of what the README shows is not printed",
-		fmt.Sprintf(change, 3) + "```text\n$ go run ./p\n2\n```": "the change does not fit p/main.go any more",
+		fmt.Sprintf(change, 3) + "```text\n$ go run ./p\n2\n```": "the change does not fit any more",
 		fmt.Sprintf(change, 1) + "```text\n$ go run ./p\n```":    "shows no output",
 		fmt.Sprintf(change, 1) + "```text\n2\n```":               "does not begin with",
 		"```diff\n-a\n+b\n```\n```text\n$ go run ./p\n2\n```":    "names no file",
@@ -84,7 +83,7 @@ func checkMistake(root, copies string, change, shown block) error {
 	if len(shown.lines) == 1 {
 		return fmt.Errorf("the README shows no output of %s", command)
 	}
-	overlay, err := apply(root, copies, change)
+	overlay, err := testkit.Overlay(root, copies, strings.Join(change.lines, "\n")+"\n")
 	if err != nil {
 		return err
 	}
@@ -102,39 +101,6 @@ func checkMistake(root, copies string, change, shown block) error {
 			part, command, output)
 	}
 	return nil
-}
-
-// apply writes a changed copy of the file that a diff names, and returns the path of the overlay for go build.
-func apply(root, copies string, change block) (string, error) {
-	_, name, ok := strings.Cut(strings.Join(change.lines, "\n"), "\n+++ b/")
-	if !ok {
-		return "", errors.New("the ```diff names no file: begin it with --- a/PATH and +++ b/PATH")
-	}
-	name, _, _ = strings.Cut(name, "\n")
-	content, err := os.ReadFile(filepath.Join(root, name))
-	if err != nil {
-		return "", err
-	}
-	changed := filepath.Join(copies, name)
-	if err := os.MkdirAll(filepath.Dir(changed), 0o700); err != nil {
-		return "", err
-	}
-	if err := os.WriteFile(changed, content, 0o600); err != nil {
-		return "", err
-	}
-	git := exec.Command("git", "apply", "-")
-	git.Dir = copies
-	git.Env = append(os.Environ(), "GIT_DIR="+filepath.Join(copies, "none")) // a repository around it is none of its business
-	git.Stdin = strings.NewReader(strings.Join(change.lines, "\n") + "\n")
-	if output, err := git.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("the change does not fit %s any more: %w: %s", name, err, output)
-	}
-	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(root, name): changed}})
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(copies, "overlay.json")
-	return path, os.WriteFile(path, overlay, 0o600)
 }
 
 // changing is what a test prints otherwise in each run, or when the test's file has changed.

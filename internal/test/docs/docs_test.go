@@ -6,11 +6,12 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 var (
@@ -24,7 +25,6 @@ var (
 )
 
 func TestCitedSourcesExist(t *testing.T) {
-	folders := map[string]string{}
 	for page, text := range pages(t) {
 		cited := citation.FindAllStringSubmatch(text, -1)
 		if len(cited) == 0 {
@@ -32,10 +32,7 @@ func TestCitedSourcesExist(t *testing.T) {
 		}
 		for _, c := range cited {
 			module, path, names := c[1], c[2], code.FindAllStringSubmatch(c[3], -1)
-			if _, known := folders[module]; !known {
-				folders[module] = folder(t, module)
-			}
-			source, err := os.ReadFile(filepath.Join(folders[module], path))
+			source, err := os.ReadFile(filepath.Join(testkit.Must(testkit.Module("../../..", module))(t), path))
 			if err != nil {
 				t.Errorf("%s: %v", page, err)
 				continue
@@ -120,31 +117,6 @@ func pages(t *testing.T) map[string]string {
 		texts[path] = string(text)
 	}
 	return texts
-}
-
-// folder returns where the module's source is, in the version that the workbook or else the local cluster uses.
-func folder(t *testing.T, module string) string {
-	t.Helper()
-	for _, root := range []string{"../../..", "../../../scripts/localcluster"} {
-		out, err := exec.Command("go", "-C", root, "list", "-m", "-f", "{{.Dir}}", module).Output()
-		if err != nil {
-			continue // root does not use it
-		}
-		if dir := strings.TrimSpace(string(out)); dir != "" {
-			return dir
-		}
-		// Nothing has been compiled of it yet.
-		if out, err := exec.Command("go", "-C", root, "mod", "download", module).CombinedOutput(); err != nil {
-			t.Fatalf("downloading %s: %v: %s", module, err, out)
-		}
-		out, err = exec.Command("go", "-C", root, "list", "-m", "-f", "{{.Dir}}", module).Output()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return strings.TrimSpace(string(out))
-	}
-	t.Fatalf("neither the workbook nor its local cluster uses %s", module)
-	return ""
 }
 
 // hasHeading says whether GitHub makes this anchor for one of the text's headings.
