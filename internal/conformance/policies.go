@@ -80,20 +80,19 @@ func (w *World) createMutation(ctx context.Context, name, patches string) error 
 			}},
 		},
 	}, metav1.CreateOptions{})
-	if err != nil {
-		return cmp.Or(err, w.deleteMutation(ctx, name)) // it may be there nevertheless
+	if err == nil {
+		_, err = admission.MutatingAdmissionPolicyBindings().Create(ctx, &admissionregistrationv1.MutatingAdmissionPolicyBinding{
+			ObjectMeta: meta,
+			Spec:       admissionregistrationv1.MutatingAdmissionPolicyBindingSpec{PolicyName: meta.Name},
+		}, metav1.CreateOptions{})
 	}
-	_, err = admission.MutatingAdmissionPolicyBindings().Create(ctx, &admissionregistrationv1.MutatingAdmissionPolicyBinding{
-		ObjectMeta: meta,
-		Spec:       admissionregistrationv1.MutatingAdmissionPolicyBindingSpec{PolicyName: meta.Name},
-	}, metav1.CreateOptions{})
 	if err == nil {
 		err = w.untilInForce(ctx, name, func(answer *appsv1.Deployment, err error) bool {
 			return err == nil && answer.Annotations[mark] == name
 		})
 	}
 	if err != nil {
-		return cmp.Or(err, w.deleteMutation(ctx, name))
+		return cmp.Or(err, w.deleteMutation(ctx, name)) // it may be there nevertheless
 	}
 	return nil
 }
@@ -139,23 +138,22 @@ func (w *World) createPolicy(ctx context.Context, name string) error {
 		},
 	}
 	admission := w.client.AdmissionregistrationV1()
-	if _, err := admission.ValidatingAdmissionPolicies().Create(ctx, policy, metav1.CreateOptions{}); err != nil {
-		return err
+	_, err := admission.ValidatingAdmissionPolicies().Create(ctx, policy, metav1.CreateOptions{})
+	if err == nil {
+		_, err = admission.ValidatingAdmissionPolicyBindings().Create(ctx, &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
+			ObjectMeta: meta,
+			Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
+				PolicyName: w.namespace, ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
+			},
+		}, metav1.CreateOptions{})
 	}
-	_, err := admission.ValidatingAdmissionPolicyBindings().Create(ctx, &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
-		ObjectMeta: meta,
-		Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
-			PolicyName: w.namespace, ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
-		},
-	}, metav1.CreateOptions{})
-	if err != nil {
-		return cmp.Or(err, w.deletePolicy(ctx, name))
+	if err == nil {
+		err = w.untilInForce(ctx, name, func(_ *appsv1.Deployment, err error) bool {
+			return err != nil && strings.Contains(err.Error(), policyMessage)
+		})
 	}
-	err = w.untilInForce(ctx, name, func(_ *appsv1.Deployment, err error) bool {
-		return err != nil && strings.Contains(err.Error(), policyMessage)
-	})
 	if err != nil {
-		return cmp.Or(err, w.deletePolicy(ctx, name))
+		return cmp.Or(err, w.deletePolicy(ctx, name)) // it may be there nevertheless
 	}
 	return nil
 }

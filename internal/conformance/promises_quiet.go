@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// pause waits for the span in which requests are counted.
+// pause waits for a span of time.
 func pause(ctx context.Context, span time.Duration) error {
 	select {
 	case <-ctx.Done():

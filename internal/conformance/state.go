@@ -270,10 +270,8 @@ func (w *World) clusterIsLate(ctx context.Context, timeout time.Duration) (bool,
 	if err != nil || len(before) == 0 {
 		return false, err
 	}
-	select {
-	case <-ctx.Done():
-		return false, ctx.Err()
-	case <-time.After(time.Second):
+	if err := pause(ctx, time.Second); err != nil {
+		return false, err
 	}
 	now, err := w.lateDeployments(ctx, timeout/3)
 	for uid, generation := range now {
@@ -353,10 +351,8 @@ func (w *World) awaitFor(
 			}
 			deadline = time.Now().Add(timeout)
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(200 * time.Millisecond): // between two questions
+		if err := pause(ctx, 200*time.Millisecond); err != nil { // between two questions
+			return err
 		}
 	}
 }

@@ -16,6 +16,8 @@ import (
 	"unicode"
 
 	"k8s.io/client-go/rest"
+
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 func TestPrinter(t *testing.T) {
@@ -173,16 +175,9 @@ func TestNothingOnStderrIsObeyed(t *testing.T) {
 		"a context's name": {args: []string{"--context", evil}, run: func() error { return nil }, want: "context " + shown + ", "},
 	} {
 		kubeconfig, _ := newServer(t)
-		content, err := os.ReadFile(kubeconfig)
-		if err != nil {
-			t.Fatal(err)
-		}
-		quoted, err := json.Marshal(evil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		another := fmt.Sprintf(`"contexts":[{"name":%s,"context":{"cluster":"c","user":"u"}},`, quoted)
-		content = bytes.Replace(content, []byte(`"contexts":[`), []byte(another), 1)
+		content := testkit.Must(os.ReadFile(kubeconfig))(t)
+		another := fmt.Sprintf("contexts:\n- {name: %s, context: {cluster: test}}\n", testkit.Must(json.Marshal(evil))(t))
+		content = bytes.Replace(content, []byte("contexts:\n"), []byte(another), 1)
 		if err := os.WriteFile(kubeconfig, content, 0o600); err != nil {
 			t.Fatal(err)
 		}

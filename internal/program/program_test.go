@@ -9,8 +9,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/signal"
-	"path/filepath"
-	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -18,6 +16,8 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 // slowRequest asks for something that the server answers only when the client has gone away.
@@ -104,14 +104,7 @@ func newServer(t *testing.T) (kubeconfig, greeting string) {
 		fmt.Fprint(w, `{"gitVersion":"v1.37.1"}`)
 	}))
 	t.Cleanup(server.Close)
-	kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
-	content := fmt.Sprintf(`{"clusters":[{"name":"c","cluster":{"server":%q}}],`+
-		`"contexts":[{"name":"x","context":{"cluster":"c","user":"u"}}],`+
-		`"users":[{"name":"u","user":{}}],"current-context":"x"}`, server.URL)
-	if err := os.WriteFile(kubeconfig, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return kubeconfig, fmt.Sprintf("context x, server %s, Kubernetes v1.37.1\n", server.URL)
+	return testkit.Kubeconfig(t, server.URL), fmt.Sprintf("context test, server %s, Kubernetes v1.37.1\n", server.URL)
 }
 
 // TestSignalInTheGreeting ends the program before the server has answered at all.
@@ -122,15 +115,7 @@ func TestSignalInTheGreeting(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	t.Cleanup(server.Close)
-	kubeconfig, _ := newServer(t)
-	content, err := os.ReadFile(kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	content = regexp.MustCompile(`http://[^"]*`).ReplaceAll(content, []byte(server.URL))
-	if err := os.WriteFile(kubeconfig, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	kubeconfig := testkit.Kubeconfig(t, server.URL)
 	ctx, stop := signal.NotifyContext(t.Context(), syscall.SIGUSR1)
 	defer stop()
 	go func() {
