@@ -66,7 +66,10 @@ func open(root string, out io.Writer) (*workbook, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &workbook{root: root, module: modfile.ModulePath(mod), chapters: chapters, out: out, width: 80, toBegin: 30 * time.Second, busy: map[string]bool{}}
+	w := &workbook{
+		root: root, module: modfile.ModulePath(mod), chapters: chapters,
+		out: out, width: 80, toBegin: 30 * time.Second, busy: map[string]bool{},
+	}
 	if columns, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil && columns > 0 {
 		w.width = min(columns, 100)
 	}
