@@ -200,9 +200,7 @@ func TestCacheAnswersWhileTheServerIsAway(t *testing.T) {
 		t.Helper()
 		pod := on(newPod("x/"+name+" image=nginx"), namespace, "")
 		pod.Spec.SchedulerName = "nobody"
-		if _, err := pods.Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(pods.Create(t.Context(), pod, metav1.CreateOptions{}))(t)
 	}
 	create("before")
 	var cut netfault.Cutter

@@ -34,9 +34,7 @@ func TestFourthArticleOnServer(t *testing.T) {
 	p := start(t, "--kubeconfig", testcluster.Kubeconfig(t), "-n", namespace)
 	p.Await(t, "^Sync/Add/Update for Pod nginx-1$")
 	patch := []byte(`{"metadata":{"annotations":{"a":"b"}}}`)
-	if _, err := pods.Patch(t.Context(), "nginx-1", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(pods.Patch(t.Context(), "nginx-1", types.MergePatchType, patch, metav1.PatchOptions{}))(t)
 	p.Await(t, "^update pod:  .*/nginx-1$")
 	p.Await(t, "(?s)(^Sync.*){2}")
 	events, syncs := printed(p, namespace)

@@ -130,14 +130,10 @@ func TestFromEventToSync(t *testing.T) {
 
 				nginx := pod(cache.NewObjectName("nginx", "nginx-1"))
 				client := clientset.CoreV1().Pods("nginx")
-				if _, err := client.Create(ctx, nginx, metav1.CreateOptions{}); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Must(client.Create(ctx, nginx, metav1.CreateOptions{}))(t)
 				synctest.Wait()
 				nginx.Annotations = map[string]string{"a": "b"}
-				if _, err := client.Update(ctx, nginx, metav1.UpdateOptions{}); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Must(client.Update(ctx, nginx, metav1.UpdateOptions{}))(t)
 				synctest.Wait()
 				if err := client.Delete(ctx, "nginx-1", metav1.DeleteOptions{}); err != nil {
 					t.Fatal(err)

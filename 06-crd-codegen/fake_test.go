@@ -56,9 +56,7 @@ func TestControllerRunsOnFakeClients(t *testing.T) {
 		}
 
 		deployment.Status = appsv1.DeploymentStatus{Replicas: 2, UpdatedReplicas: 2, AvailableReplicas: 2}
-		if _, err := client.AppsV1().Deployments("x").UpdateStatus(t.Context(), deployment, metav1.UpdateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(client.AppsV1().Deployments("x").UpdateStatus(t.Context(), deployment, metav1.UpdateOptions{}))(t)
 		time.Sleep(time.Minute)
 		if !apimeta.IsStatusConditionTrue(status().Conditions, dbv1alpha1.ConditionReady) || status().AvailableReplicas != 2 {
 			t.Errorf("status %+v", status())

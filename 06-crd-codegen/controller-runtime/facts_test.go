@@ -134,9 +134,7 @@ func TestReadAfterWrite(t *testing.T) {
 	for name, waits := range map[string]bool{"as it comes": false, "EnableReadYourWritesConsistency": true} {
 		t.Run(name, func(t *testing.T) {
 			m := newManager(t, on, namespace, &client.CacheOptions{EnableReadYourWritesConsistency: &waits})
-			if _, err := m.GetCache().GetInformer(t.Context(), &corev1.ConfigMap{}, cache.BlockUntilSynced(false)); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(m.GetCache().GetInformer(t.Context(), &corev1.ConfigMap{}, cache.BlockUntilSynced(false)))(t)
 			ctx, c := start(t, m), m.GetClient()
 			made := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: "made-"}}
 			if err := c.Create(ctx, made); err != nil {

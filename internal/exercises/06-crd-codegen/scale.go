@@ -58,9 +58,7 @@ func gradeScale(t *grade.T, a ScaleAnswer) {
 	}}
 	cache = testkit.Must(caches.Create(t.Context(), cache, metav1.CreateOptions{}))(t)
 	cache.Object["status"] = map[string]any{"pods": map[string]any{"running": running, "selector": text}}
-	if _, err := caches.UpdateStatus(t.Context(), cache, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(caches.UpdateStatus(t.Context(), cache, metav1.UpdateOptions{}))(t)
 
 	scale, err := caches.Get(t.Context(), "c", metav1.GetOptions{}, "scale")
 	if err != nil {

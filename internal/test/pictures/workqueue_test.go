@@ -129,9 +129,7 @@ func buttons(t *testing.T, b *browser.Browser) {
 
 	// What an object contains is text, and never markup.
 	patch := []byte("{\"metadata\": {\"annotations\": {\"a\": \"<img src=x onerror=alert(1)>\u202eturned\"}}}")
-	if _, err := pods.Patch(t.Context(), "sample", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(pods.Patch(t.Context(), "sample", types.MergePatchType, patch, metav1.PatchOptions{}))(t)
 	const newest = "[...document.querySelectorAll('#timeline button')].find(b => b.textContent.includes('store: MODIFIED'))"
 	page.Await(t, "what has changed, as text", `(() => {
 		const newest = `+newest+`

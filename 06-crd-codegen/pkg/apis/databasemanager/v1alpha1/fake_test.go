@@ -21,9 +21,7 @@ func TestFakeUnderstandsApply(t *testing.T) {
 		desired := dbv1alpha1ac.DatabaseManager("db", "x").WithSpec(fields)
 		return client.Apply(t.Context(), desired, metav1.ApplyOptions{FieldManager: manager, Force: force})
 	}
-	if _, err := apply("first", dbv1alpha1ac.DatabaseManagerSpec().WithDbtype(dbv1alpha1.MySQL).WithReplicas(1), false); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(apply("first", dbv1alpha1ac.DatabaseManagerSpec().WithDbtype(dbv1alpha1.MySQL).WithReplicas(1), false))(t)
 	if _, err := apply("second", dbv1alpha1ac.DatabaseManagerSpec().WithReplicas(2), false); !apierrors.IsConflict(err) {
 		t.Errorf("applying another's field: got %v, want a conflict", err)
 	}
@@ -39,9 +37,7 @@ func TestFakeUnderstandsApply(t *testing.T) {
 	}
 
 	// A field that is not applied again goes.
-	if _, err := apply("first", dbv1alpha1ac.DatabaseManagerSpec().WithVersion("8.4.6"), false); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(apply("first", dbv1alpha1ac.DatabaseManagerSpec().WithVersion("8.4.6"), false))(t)
 	object = testkit.Must(client.Get(t.Context(), "db", metav1.GetOptions{}))(t)
 	if object.Spec.Dbtype != "" || object.Spec.Version != "8.4.6" {
 		t.Errorf("spec %+v, want dbtype gone and version set", object.Spec)

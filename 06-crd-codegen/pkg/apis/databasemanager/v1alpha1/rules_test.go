@@ -248,9 +248,7 @@ func TestScaleSubresource(t *testing.T) {
 	plain.SetResourceVersion("")
 	patch := testkit.Must(plain.MarshalJSON())(t)
 	options := metav1.PatchOptions{}
-	if _, err := client.Patch(t.Context(), plain.GetName(), "application/merge-patch+json", patch, options, "status"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(client.Patch(t.Context(), plain.GetName(), "application/merge-patch+json", patch, options, "status"))(t)
 	got := testkit.Must(typed.GetScale(t.Context(), plain.GetName(), metav1.GetOptions{}))(t)
 	if got.Spec.Replicas != 2 || got.Status.Replicas != 1 || got.Status.Selector != "a=b" {
 		t.Errorf("scale has spec %+v, status %+v", got.Spec, got.Status)
@@ -266,9 +264,7 @@ func TestScaleSubresource(t *testing.T) {
 func TestColumns(t *testing.T) {
 	config, namespace, client := setup(t)
 	two := parse(t, "spec: {dbtype: mysql, deploymentName: mysql, replicas: 2}")
-	if _, err := client.Create(t.Context(), two, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(client.Create(t.Context(), two, metav1.CreateOptions{}))(t)
 	answer, err := versioned.NewForConfigOrDie(config).CoolopsV1alpha1().RESTClient().Get().
 		Namespace(namespace).Resource("databasemanagers").
 		SetHeader("Accept", "application/json;as=Table;g=meta.k8s.io;v=v1").DoRaw(t.Context())
