@@ -10,7 +10,7 @@
 // What one chapter uses:
 //
 //	discover       what a name such as "deploy" stands for: chapter 1
-//	fielddiff      what a write has changed, and who has written: chapter 1
+//	fielddiff      what a write has changed, and who has written: chapter 1, the picture and make conformance
 //	informertrace  the way of an object through an informer: chapter 2, and the picture
 //	shard          a part of the objects, by the hash of their UIDs or namespaces: chapters 2 and 6
 //	shard/cuts     a program that prints where to cut the namespaces: make deploy

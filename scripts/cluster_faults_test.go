@@ -300,9 +300,6 @@ func theCauseOfAFailedStartIsNamed(t *testing.T) {
 	})
 }
 
-// oneCore keeps a core busy, and ends by itself after some minutes: a test that is killed leaves nothing behind for long.
-const oneCore = "i=0; while [ $i -lt 100000000 ]; do i=$((i+1)); done"
-
 // killedUp kills cluster-up, and what it has started itself, as soon as etcd runs.
 func (c *cluster) killedUp(t *testing.T) {
 	t.Helper()

@@ -1,7 +1,7 @@
 package scripts_test
 
 import (
-	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,25 +16,35 @@ import (
 
 // checkKindConfig has kind read and check a configuration. If it is valid, kind comes as far as the network of the containers, which
 // this Docker cannot make.
-func checkKindConfig(t *testing.T, config []byte) {
+func checkKindConfig(t *testing.T, config string) error {
 	t.Helper()
 	path := fakes(t, map[string]string{"docker": "case $1 in info) echo {} ;; network) exit 1 ;; esac"})
 	t.Setenv("PATH", strings.TrimPrefix(path, "PATH="))
-	err := kind.NewProvider(kind.ProviderWithDocker()).Create("", kind.CreateWithRawConfig(config),
+	err := kind.NewProvider(kind.ProviderWithDocker()).Create("", kind.CreateWithRawConfig([]byte(config)),
 		kind.CreateWithKubeconfigPath(filepath.Join(t.TempDir(), "kubeconfig")))
-	if err == nil || !strings.Contains(err.Error(), "failed to ensure docker network") {
-		t.Errorf("kind says: %v, of\n%s", err, config)
+	if err == nil {
+		return errors.New("kind has made a cluster")
 	}
-	if bytes.Contains(config, []byte("\n---")) {
-		t.Error("kind ignores a second document")
+	if strings.Contains(err.Error(), "failed to ensure docker network") {
+		return nil
 	}
+	return err
 }
 
 func TestKindConfigIsValid(t *testing.T) {
-	config := testkit.Must(os.ReadFile("../kind-config.yaml"))(t)
-	checkKindConfig(t, config)
-	if !bytes.Contains(config, []byte("\n  image: "+defaults.Image+"\n")) {
+	config := string(testkit.Must(os.ReadFile("../kind-config.yaml"))(t))
+	if err := checkKindConfig(t, config); err != nil {
+		t.Error(err)
+	}
+	if !strings.Contains(config, "\n  image: "+defaults.Image+"\n") {
 		t.Errorf("the image is not %s, with which this kind was released", defaults.Image)
+	}
+	if strings.Contains(config, "\n---") {
+		t.Error("kind ignores a second document")
+	}
+	boss := strings.Replace(config, "role: control-plane", "role: boss", 1)
+	if err := checkKindConfig(t, boss); err == nil || !strings.Contains(err.Error(), `"boss" is not a valid node role`) {
+		t.Errorf("a role that is none: %v", err)
 	}
 }
 
@@ -46,5 +56,7 @@ func TestKindConfigOfTheREADME(t *testing.T) {
 		t.Fatal("the README has no YAML")
 	}
 	text := strings.ReplaceAll("\n"+string(block[1]), "\n  ", "\n")
-	checkKindConfig(t, []byte("kind: Cluster\napiVersion: kind.x-k8s.io/v1alpha4\n"+text))
+	if err := checkKindConfig(t, "kind: Cluster\napiVersion: kind.x-k8s.io/v1alpha4\n"+text); err != nil {
+		t.Errorf("%v\n%s", err, text)
+	}
 }

@@ -74,6 +74,9 @@ func otherPaths(t *testing.T, c *cluster) {
 	}
 }
 
+// oneCore keeps a core busy, and ends by itself after some minutes: a test that is killed leaves nothing behind for long.
+const oneCore = "i=0; while [ $i -lt 100000000 ]; do i=$((i+1)); done"
+
 func copied(t *testing.T, c *cluster) {
 	c.mark(t)
 	before := c.processes(t)

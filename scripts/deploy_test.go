@@ -113,7 +113,7 @@ kind: DatabaseManager
 metadata: {name: `+name+`, namespace: default}
 spec: {dbtype: mariadb, deploymentName: `+name+`, replicas: 0, deletionPolicy: `+deletionPolicy+"}\n")
 	c.run(t, "./kubectl", "apply", "-f", file)
-	c.run(t, "./kubectl", "wait", "dbm/"+name, "--for=condition=Ready", "--timeout=1m")
+	c.run(t, "./kubectl", "wait", "dbm/"+name, "--for=condition=Ready", "--timeout=5m")
 }
 
 func restricted(t *testing.T, c *cluster) {

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestMakePassesOnNumberAndArguments runs the Makefile where every script only prints its name and its arguments.
+// TestMakePassesOnNumberAndArguments runs the Makefile where every script only prints its name and its
+// arguments. What is no number is refused.
 func TestMakePassesOnNumberAndArguments(t *testing.T) {
 	root := workbook(t)
 	for _, script := range []string{"chapter.sh", "diff.sh", "apply-samples.sh", "cluster-down.sh", "exercise.sh"} {

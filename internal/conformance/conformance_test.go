@@ -47,8 +47,7 @@ func overlay(t *testing.T, folder, patch string) string {
 
 func read(t *testing.T, file string) string {
 	t.Helper()
-	text := testkit.Must(os.ReadFile(file))(t)
-	return string(text)
+	return string(testkit.Must(os.ReadFile(file))(t))
 }
 
 // conformance runs the suite, and returns its exit code and what it has printed. It rests for a shorter time than a user's run.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,7 +91,7 @@ func (w *World) createMutation(ctx context.Context, name, patches string) error 
 		})
 	}
 	if err != nil {
-		return cmp.Or(err, w.deleteMutation(ctx, name)) // it may be there nevertheless
+		return errors.Join(err, w.deleteMutation(ctx, name)) // the policy may be there nevertheless
 	}
 	return nil
 }
@@ -153,7 +152,7 @@ func (w *World) createPolicy(ctx context.Context, name string) error {
 		})
 	}
 	if err != nil {
-		return cmp.Or(err, w.deletePolicy(ctx, name)) // it may be there nevertheless
+		return errors.Join(err, w.deletePolicy(ctx, name)) // the policy may be there nevertheless
 	}
 	return nil
 }

@@ -2,7 +2,7 @@
 //
 // An event has the object's new state only. [Between] compares it with the state before, in the way in which the server
 // itself finds out who changes what: by the schema of the object's type, in which the elements of a list have names. In the same
-// way [Against] compares what an apply asks for with what there is.
+// way [Against] compares what an apply asks for with what there is. [Find] finds a field that managedFields name.
 package fielddiff
 
 import (
@@ -199,7 +199,7 @@ func Against(desired, actual runtime.Object) (fields []Field, err error) {
 }
 
 // Find returns the JSON pointer of a field, and its value. In managedFields, the elements of a list have keys or values; in a pointer, they
-// have numbers.
+// have numbers. Ok says whether there is such a field.
 func Find(object any, path fieldpath.Path) (pointer string, value any, ok bool) {
 	for _, step := range path {
 		fields, _ := object.(map[string]any)
@@ -227,8 +227,8 @@ func Find(object any, path fieldpath.Path) (pointer string, value any, ok bool) 
 
 // hasKey reports whether this is the element of a list with that key. A field that has its default need not be there.
 func hasKey(element any, key value.FieldList) bool {
-	fields, _ := element.(map[string]any)
-	return !slices.ContainsFunc(key, func(k value.Field) bool {
+	fields, ok := element.(map[string]any)
+	return ok && !slices.ContainsFunc(key, func(k value.Field) bool {
 		is, ok := fields[k.Name]
 		return ok && fmt.Sprint(is) != fmt.Sprint(k.Value.Unstructured())
 	})

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/pmezard/go-difflib/difflib"
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -194,15 +193,37 @@ const maxLines = 2000
 
 // diff returns the lines of both texts, with "-" in front of those that only old has, and "+" where only new has them.
 func diff(old, new []string) (lines []string) {
-	for _, part := range difflib.NewMatcherWithJunk(old, new, false, nil).GetOpCodes() {
-		if part.Tag == 'e' {
-			lines = append(lines, prefixed(" ", new[part.J1:part.J2])...)
-			continue
-		}
-		lines = append(lines, prefixed("-", old[part.I1:part.I2])...)
-		lines = append(lines, prefixed("+", new[part.J1:part.J2])...)
+	// common[i][j] is how many lines old[i:] and new[j:] have in common, in the same order.
+	common := make([][]int, len(old)+1)
+	for i := range common {
+		common[i] = make([]int, len(new)+1)
 	}
-	return lines
+	for i := len(old) - 1; i >= 0; i-- {
+		for j := len(new) - 1; j >= 0; j-- {
+			if old[i] == new[j] {
+				common[i][j] = common[i+1][j+1] + 1
+			} else {
+				common[i][j] = max(common[i+1][j], common[i][j+1])
+			}
+		}
+	}
+	i, j := 0, 0
+	for i < len(old) && j < len(new) {
+		switch {
+		case old[i] == new[j]:
+			lines = append(lines, " "+new[j])
+			i++
+			j++
+		case common[i+1][j] >= common[i][j+1]:
+			lines = append(lines, "-"+old[i])
+			i++
+		default:
+			lines = append(lines, "+"+new[j])
+			j++
+		}
+	}
+	lines = append(lines, prefixed("-", old[i:])...)
+	return append(lines, prefixed("+", new[j:])...)
 }
 
 func prefixed(sign string, lines []string) []string {

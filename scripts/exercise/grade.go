@@ -181,6 +181,7 @@ func (w *workbook) runGrader(ctx context.Context, e exercise, program string) (*
 		return verdict, nil
 	}
 	inTime, cpu := ctx.Err() == nil, cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime()
+	// A loop gets more than a twentieth of the time on a busy machine, too.
 	if !inTime && cpu < w.toBegin/20 && !waitsInAnswer(e, printed.String()) {
 		return &manifest.Verdict{Broken: true, Busy: true, Seen: fmt.Sprintf("the machine was too busy: in %s its grader got %s",
 			w.toBegin, cpu.Round(100*time.Millisecond))}, nil

@@ -66,6 +66,9 @@ func open(root string, out io.Writer) (*workbook, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !slices.ContainsFunc(chapters, func(c manifest.Chapter) bool { return len(c.Exercises) > 0 }) {
+		return nil, fmt.Errorf("%s has no exercises: download the workbook again", root)
+	}
 	w := &workbook{
 		root: root, module: modfile.ModulePath(mod), chapters: chapters,
 		out: out, width: 80, toBegin: 30 * time.Second, busy: map[string]bool{},

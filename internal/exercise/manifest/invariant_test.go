@@ -131,8 +131,8 @@ func problems(t *testing.T, root string, e manifest.Exercise) (found []string) {
 		problem("why names no source file, such as k8s.io/client-go/tools/cache/reflector.go")
 	}
 	for _, c := range cited {
-		if dir, err := testkit.Module(root, c[1]); err != nil {
-			problem("why names the module %s, which is not on this machine", c[1])
+		if dir, err := testkit.Module("../../..", c[1]); err != nil {
+			problem("why names %s: %v", c[0], err)
 		} else if !exists(c[2], dir) {
 			problem("why names %s, which does not exist", c[0])
 		}
@@ -202,4 +202,82 @@ func exists(name string, folders ...string) bool {
 func changed(folder string) bool {
 	output, err := exec.Command("git", "-C", folder, "status", "--porcelain", "exercise.go").Output()
 	return err == nil && len(bytes.TrimSpace(output)) > 0
+}
+
+func TestAnExerciseThatIsNotWholeIsFound(t *testing.T) {
+	why := "See k8s.io/client-go/tools/cache/reflector.go."
+	const head = "// Package exercise answers \"A title\". README.md has the task.\n"
+	whole := `
+== 01-list/main.go
+== 01-list/exercises/01-a/README.md
+# 1.1 A title
+
+Write [exercise.go](exercise.go), as in ` + "`main.go`" + `.
+
+**Why.** Because.
+
+**Done when** it is done.
+
+The grader is [a.go](../../../internal/exercises/01-list/a.go).
+== 01-list/exercises/01-a/exercise.go
+` + head + `
+== 01-list/exercises/01-a/exercise_test.go
+func TestExercise(t *testing.T) { graders.A.Test(t, exercise.Ask) }
+== internal/exercises/01-list/a.go
+package list
+== internal/exercises/01-list/a_test.go
+func TestA(t *testing.T) {
+	e.Rejects(t, "asks once", answers.AsksOnce, "one")
+	e.Rejects(t, "asks the others' server", answers.AsksTheOthersServer, "others")
+	e.Rejects(t, "asks twice", answers.AsksTwice, "two")
+}
+== internal/exercises/01-list/answers/01-a/starter/exercise.go
+` + head + `
+== internal/exercises/01-list/answers/01-a/solution.go
+` + head + `
+== internal/exercises/01-list/answers/01-a/mistakes.go
+package exercise
+
+// AsksOnce does not ask again.
+func AsksOnce() {}
+`
+	replaced := func(old, new string) string { return strings.Replace(whole, old, new, 1) }
+	other := replaced("/exercise.go\n"+head, "/exercise.go\n"+head+"// Other\n")
+	for name, test := range map[string]struct {
+		files, why string
+		hints      int
+		want       string
+	}{
+		"whole":             {whole, why, 2, ""},
+		"another title":     {replaced("# 1.1 A title", "# 1.1 Another"), why, 2, `README.md begins with "# 1.1 Another"`},
+		"a link":            {replaced("Write", "Write [it](exercises.go) in"), why, 2, "README.md names exercises.go"},
+		"a file":            {replaced("`main.go`", "`watch.go`"), why, 2, "README.md names watch.go"},
+		"many words":        {replaced("Write", strings.Repeat("Write ", 180)), why, 2, "README.md has 195 words"},
+		"no reason":         {replaced("**Why.**", "Why?"), why, 2, "README.md has not the parts of the others"},
+		"no end":            {replaced("**Done when**", "Done when"), why, 2, "README.md has not the parts of the others"},
+		"another starter":   {other, why, 2, "exercise.go is not ../../../internal/exercises/01-list/answers/01-a/starter/exercise.go"},
+		"no starter":        {replaced("starter/exercise.go", "starter/other.go"), why, 2, "starter/exercise.go is missing"},
+		"another head":      {replaced("solution.go\n// Package", "solution.go\n// The package"), why, 2, "solution.go does not begin"},
+		"no solution":       {replaced("solution.go", "answer.go"), why, 2, "solution.go is missing"},
+		"two mistakes":      {replaced("\te.Rejects(t, \"asks twice\", answers.AsksTwice, \"two\")\n", ""), why, 2, "has 2 mistakes"},
+		"another name":      {replaced("asks twice", "asks again"), why, 2, `the mistake "asks again" has the function AsksTwice`},
+		"no comment":        {replaced("// AsksOnce does not", "// It does not"), why, 2, "AsksOnce has no comment that says the mistake"},
+		"no grader":         {replaced("01-list/a.go\npackage", "01-list/b.go\npackage"), why, 2, "README.md names ../../../internal"},
+		"another grader":    {replaced("[a.go](", "[b.go]("), why, 2, "README.md does not link to the grader"},
+		"a grader unasked":  {replaced("graders.A.Test", "graders.B.Test"), why, 2, "exercise_test.go has not"},
+		"a cluster":         {replaced("package list\n", "package list\n\tCluster: true,\n"), why, 2, "false, and the grader true"},
+		"one hint":          {whole, why, 1, "it has 1 hints"},
+		"no source":         {whole, "See the reflector.", 2, "why names no source file"},
+		"a wrong source":    {whole, "See k8s.io/client-go/none.go.", 2, "why names k8s.io/client-go/none.go, which does not exist"},
+		"an unknown module": {whole, "See k8s.io/none/none.go.", 2, "neither the workbook nor its local cluster uses k8s.io/none"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := manifest.Exercise{ID: "1.1", Folder: "01-list/exercises/01-a", Name: "01-a", Title: "A title", Why: test.why}
+			e.Hints = make([]string, test.hints)
+			got := strings.Join(problems(t, workbook(t, test.files), e), "\n")
+			if (test.want == "") != (got == "") || !strings.Contains(got, test.want) || strings.Contains(got, "\n") {
+				t.Errorf("found %q, want %q", got, test.want)
+			}
+		})
+	}
 }

@@ -192,8 +192,7 @@ func (p *Page) Reload(t testing.TB) {
 // Picture returns a picture of what can be seen, as PNG.
 func (p *Page) Picture(t testing.TB) []byte {
 	t.Helper()
-	png := testkit.Must(chromedp.Run(p.ctx, chromedp.CaptureScreenshot()))(t)
-	return png
+	return testkit.Must(chromedp.Run(p.ctx, chromedp.CaptureScreenshot()))(t)
 }
 
 // Axe checks the page as it is now with axe-core, and reports what breaks one of its rules.

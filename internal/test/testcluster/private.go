@@ -121,8 +121,7 @@ func (c *Cluster) settingsFile() string {
 
 func (c *Cluster) settings(t testing.TB) string {
 	t.Helper()
-	text := testkit.Must(os.ReadFile(c.settingsFile()))(t)
-	return string(text)
+	return string(testkit.Must(os.ReadFile(c.settingsFile()))(t))
 }
 
 var etcdServer = regexp.MustCompile(`--etcd-servers=(https://\S+)`)

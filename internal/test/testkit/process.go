@@ -105,7 +105,7 @@ func (p *Process) Kill() {
 	<-p.ended
 }
 
-// Exit waits until the process ends, at most two minutes, and returns its exit code, which is -1 after a signal.
+// Exit waits until the process ends, at most five minutes, and returns its exit code, which is -1 after a signal.
 func (p *Process) Exit(t testing.TB) int {
 	t.Helper()
 	Await(t, "the end of the process", func() bool { return closed(p.ended) }, &p.Out, &p.Err)

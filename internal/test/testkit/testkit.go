@@ -1,6 +1,6 @@
 // Package testkit has what the tests of several chapters need: waiting for a condition ([Await]), output that several
 // goroutines write ([Buffer]), the chapter's program as a process ([Program], [Start]), and requests that a test reads,
-// changes or answers itself ([Intercept], [RoundTripper]).
+// changes or answers itself ([Intercept], [RoundTripper]). [Overlay] has go build take a changed file, [Module] finds a source.
 //
 // It knows nothing about clusters. Package testcluster gives a test its API server.
 package testkit
