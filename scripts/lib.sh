@@ -93,7 +93,7 @@ no_chapter() {
 
 # built NAME SOURCE...: prints the path of the program in scripts/NAME, which is built if need be. A copy of it is kept in
 # the cache, under a name that changes with its sources: to find out that nothing has changed, go takes longer than the
-# program itself. In the checkout's folder, after pin_go.
+# program itself. With a new one, those of older sources go that are a month old. In the checkout's folder, after pin_go.
 built() {
 	local cache=${XDG_CACHE_HOME:-${HOME-}/.cache}/client-go-workbook name=$1 program from sum
 	shift
@@ -106,7 +106,8 @@ built() {
 	if [ ! -x "$program" ]; then
 		[ ! -t 2 ] || say "Compiling scripts/$name, once."
 		from=$(go tool -n "$name") || return # go builds it, in its own cache
-		(umask 077 && mkdir -p "$cache" && cp "$from" "$program.$$" && mv "$program.$$" "$program") 2>/dev/null ||
+		(umask 077 && mkdir -p "$cache" && cp "$from" "$program.$$" && mv "$program.$$" "$program" &&
+			find "$cache" -maxdepth 1 -name "$name-[0-9]*" -mtime +30 -exec rm -f {} +) 2>/dev/null ||
 			program=$from # the cache cannot be written
 	fi
 	echo "$program"

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"example.com/client-go-workbook/internal/test/testkit"
 )
@@ -155,6 +156,28 @@ func TestAChapterIsCompiledIfSomethingHasChanged(t *testing.T) {
 		if count := len(testkit.Must(os.ReadFile(builds))(t)); got.code != step.code || count != step.builds {
 			t.Errorf("%s: %d builds, want %d, and exit code %d: %+v", step.name, count, step.builds, step.code, got)
 		}
+	}
+}
+
+func TestOldProgramsAreRemoved(t *testing.T) {
+	cache, old := t.TempDir(), time.Now().AddDate(0, 0, -40)
+	folder := filepath.Join(cache, "client-go-workbook")
+	for name, written := range map[string]time.Time{"test-1": old, "test-2": time.Now(), "test-all-green": old, "other-1": old} {
+		write(t, filepath.Join(folder, name), "")
+		if err := os.Chtimes(filepath.Join(folder, name), written, written); err != nil {
+			t.Fatal(err)
+		}
+	}
+	env := []string{fakes(t, map[string]string{"go": "echo /bin/sh"}), "XDG_CACHE_HOME=" + cache}
+	built := run(t, env, "bash", "-p", "-c", `. ./lib.sh; cd "$root"; built test go.mod`, "./lib.sh")
+	left := []string{}
+	for _, file := range testkit.Must(os.ReadDir(folder))(t) {
+		left = append(left, file.Name())
+	}
+	want := []string{"other-1", "test-2", filepath.Base(strings.TrimSpace(built.stdout)), "test-all-green"}
+	slices.Sort(want)
+	if !slices.Equal(left, want) {
+		t.Errorf("left %q, want %q: %+v", left, want, built)
 	}
 }
 
