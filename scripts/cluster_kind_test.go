@@ -74,7 +74,6 @@ func TestKindClusterIsRepaired(t *testing.T) {
 
 // TestKindRunsTheChapters runs each chapter's program as a reader does, beside samples whose containers run.
 func TestKindRunsTheChapters(t *testing.T) {
-	t.Parallel() // beside TestKindDeploy, which has a cluster of its own
 	testcluster.RequireKind(t)
 	testcluster.LockSamples(t)
 	c := &cluster{env: []string{"CLUSTER_DIR=" + os.Getenv("CLUSTER_DIR")}}

@@ -40,7 +40,6 @@ const system = "databasemanager-system"
 // TestKindDeploy runs the controller inside a cluster of its own. On the tests' cluster it would write beside the
 // controllers of the other tests, and undeploy would delete their objects.
 func TestKindDeploy(t *testing.T) {
-	t.Parallel() // beside TestKindRunsTheChapters
 	c := newKindCluster(t)
 	c.run(t, "./cluster-up.sh")
 	for _, step := range []struct {
