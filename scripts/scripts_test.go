@@ -548,7 +548,11 @@ func TestMakeTestRunsAnewWhatLooksAtACluster(t *testing.T) {
 	if got, want := test("RACE=1"), all(" -race"); got != want {
 		t.Errorf("with the race detector: got %q, want %q", got, want)
 	}
-	want := "RACE is set, and there is no C compiler for the race detector: install one (make doctor says how), or unset RACE.\n"
+	want := "5 CACHE/client-go-workbook -p 3 -parallel 4 -vet=off -timeout 60m -count=1 m/scripts m/looks m/pure m/twice m/unreadable\n"
+	if got := test("WORKBOOK_TESTS=all"); got != want {
+		t.Errorf("all tests: got %q, want %q", got, want)
+	}
+	want = "RACE is set, and there is no C compiler for the race detector: install one (make doctor says how), or unset RACE.\n"
 	if got := test("RACE=1", "CC_OF_GO=none"); got != want {
 		t.Errorf("without a compiler: got %q, want %q", got, want)
 	}

@@ -33,6 +33,7 @@ cd "$root" || exit 1
 pin_go
 # What never looks at a cluster, nor starts what is in this folder, keeps go's results from before: go knows all that it depends on.
 # For the others that could be a result of yesterday, for a cluster that is down today. -count=1 runs them anew.
+# With WORKBOOK_TESTS=all, all run anew: the READMEs take longest, and what needs no cluster runs beside them, not before.
 # -vet=off: make lint has it, and compiles all packages for it. -p 2 -parallel 4: two packages at a time, four tests of each, which
 # mostly wait for the cluster; one package more beside the READMEs, which wait for longest; not on kind, whose nodes take more.
 # nice: the cluster comes first, or its API server may not answer for seconds; and the reader can work beside the tests.
@@ -78,7 +79,7 @@ if [ $# -eq 0 ]; then
 	[ -n "$all" ] || fail "No test depends on what has changed since $SINCE."
 	pure='' anew=''
 	while read -r package how; do
-		if [ -n "$how" ]; then anew="$anew $package"; else pure="$pure $package"; fi
+		if [ "$how" = anew ] || [ "${WORKBOOK_TESTS-}" = all ]; then anew="$anew $package"; else pure="$pure $package"; fi
 		count=$((count + 1))
 	done <<<"$all"
 	[ -z "${SINCE-}" ] || count=0
