@@ -95,12 +95,19 @@ func TestChapter6KeepsItsPromises(t *testing.T) {
 var keptLine = regexp.MustCompile(`(?m)^\w+ +kept  `)
 
 // TestTwinKeepsItsPromises tries some of the cases on the controller with controller-runtime, with the role that is generated for it.
-// `make conformance CONTROLLER=twin` tries all.
+// `make conformance CONTROLLER=twin` tries all. In an election, its fifth process ends at once, as one does that has lost its Lease on a busy
+// machine; the sixth ends when the suite takes the Lease away, and there must be another one.
 func TestTwinKeepsItsPromises(t *testing.T) {
 	testkit.All(t, "tries a controller for a minute")
 	t.Parallel()
 	testcluster.Config(t)
-	code, output := conformance(t, "--controller", testcluster.Build(t, "./06-crd-codegen/controller-runtime"),
+	twin := filepath.Join(t.TempDir(), "twin")
+	const script = "#!/bin/sh\ncase \"$*\" in *kubeconfig-5*--leader-elect*) exit 1 ;; esac\nexec '%s' \"$@\"\n"
+	err := os.WriteFile(twin, fmt.Appendf(nil, script, testcluster.Build(t, "./06-crd-codegen/controller-runtime")), 0o700)
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, output := conformance(t, "--controller", twin,
 		"--rbac", filepath.Join(testcluster.Root(t), "06-crd-codegen/controller-runtime/role.yaml"),
 		"--sample", "2", "--objects", "20", "--timeout", "2m")
 	if kept := keptLine.FindAllString(output, -1); code != 0 || len(kept) != len(promises) {

@@ -19,18 +19,19 @@ import (
 
 // Process is a controller that was started, with a proxy of its own.
 type Process struct {
-	who     string
-	proxy   *Proxy
-	cmd     *exec.Cmd
-	logFile string
-	isAsked atomic.Bool   // to end: by a signal of the suite
-	ended   chan struct{} // closed when the process has ended
-	stopped chan struct{} // closed when its proxy has, too
+	who       string
+	arguments []string // beside --kubeconfig
+	proxy     *Proxy
+	cmd       *exec.Cmd
+	logFile   string
+	isAsked   atomic.Bool   // to end: by a signal of the suite
+	ended     chan struct{} // closed when the process has ended
+	stopped   chan struct{} // closed when its proxy has, too
 }
 
 // startController starts the controller, with more arguments. World.close ends it.
 func (w *World) startController(arguments ...string) (*Process, error) {
-	p := &Process{who: fmt.Sprint(len(w.processes) + 1), ended: make(chan struct{}), stopped: make(chan struct{})}
+	p := &Process{who: fmt.Sprint(len(w.processes) + 1), arguments: arguments, ended: make(chan struct{}), stopped: make(chan struct{})}
 	p.proxy = &Proxy{who: p.who, namespace: w.namespace, resources: w.resources, tap: &w.tap, kill: p.kill}
 	if err := p.proxy.start(w.config, w.gates); err != nil {
 		return nil, err

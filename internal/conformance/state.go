@@ -330,7 +330,7 @@ func (w *World) awaitFor(
 		if newest := len(w.processes) - 1; newest >= 0 && w.processes[newest].hasEnded() {
 			switch p := w.processes[newest]; {
 			case w.restarts:
-				if _, err := w.startController(); err != nil {
+				if _, err := w.startController(p.arguments...); err != nil {
 					return err
 				}
 			case !p.isAsked.Load():
