@@ -95,8 +95,8 @@ func TestChapter6KeepsItsPromises(t *testing.T) {
 var keptLine = regexp.MustCompile(`(?m)^\w+ +kept  `)
 
 // TestTwinKeepsItsPromises tries some of the cases on the controller with controller-runtime, with the role that is generated for it.
-// `make conformance CONTROLLER=twin` tries all. In an election, its fifth process ends at once, as one does that has lost its Lease on a busy
-// machine; the sixth ends when the suite takes the Lease away, and there must be another one.
+// `make conformance CONTROLLER=twin` tries all. In an election, its fifth process ends at once, as one does that has lost its Lease on a
+// busy machine; the sixth ends when the suite takes the Lease away, and there must be another one.
 func TestTwinKeepsItsPromises(t *testing.T) {
 	testkit.All(t, "tries a controller for a minute")
 	t.Parallel()
