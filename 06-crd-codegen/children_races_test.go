@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -153,6 +155,46 @@ func TestStatusOfAnEarlierObjectIsRefused(t *testing.T) {
 		t.Fatal("no status was written")
 	}
 	e.untilReady("example", rollout.ReasonReplicasReady)
+}
+
+// TestDeleteAfterALostAnswer has the server remove the owner reference of a Secret, for Retain, and loses its answer, while the watch of
+// Secrets shows nothing. Then the policy is Delete again, and the store shows the reference that the server does not have any more. Without
+// it and without the finalizer, the Secret would outlive its owner.
+func TestDeleteAfterALostAnswer(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	watch, lost := netfault.NewGate("secrets"), make(chan struct{})
+	var loses atomic.Bool
+	config := watch.Wrap(e.config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return testkit.RoundTripper(func(request *http.Request) (*http.Response, error) {
+			response, err := next.RoundTrip(request)
+			isWrite := err == nil && request.Method == http.MethodPatch && strings.HasSuffix(request.URL.Path, "/secrets/db-root")
+			if isWrite && loses.CompareAndSwap(true, false) {
+				close(lost)
+				return nil, errors.Join(errors.New("the answer is lost"), response.Body.Close())
+			}
+			return response, err
+		})
+	})
+	e.run(config)
+	d := e.createWithAll("db")
+	e.untilReady("db", rollout.ReasonScaledToZero)
+	watch.Close()
+	loses.Store(true)
+	e.patch("db", `{"spec": {"deletionPolicy": "Retain"}}`)
+	<-lost
+	if owners := e.secret("db-root").OwnerReferences; len(owners) > 0 {
+		t.Fatalf("with Retain, the Secret has the owners %v", owners)
+	}
+	e.patch("db", `{"spec": {"deletionPolicy": "Delete"}}`)
+	until(e, "the end of the finalizer", get(e.databases.Get, "db"), func(d *dbv1alpha1.DatabaseManager) bool {
+		return !database.HasFinalizer(d)
+	})
+	if secret := e.secret("db-root"); !metav1.IsControlledBy(secret, d) {
+		t.Errorf("the finalizer is gone, and the Secret has the owners %v", secret.OwnerReferences)
+	}
+	watch.Open()
 }
 
 // TestStatusReportsAWatchThatHangs holds everything that the watch of Deployments brings. The controller then does not get

@@ -90,7 +90,7 @@ func (c *Children) Apply(ctx context.Context, d *dbv1alpha1.DatabaseManager, dep
 		}
 	}
 	ownersAreRight = len(unreached) == 0
-	if ownersAreRight && !database.Retains(d) {
+	if ownersAreRight && database.FinalizerGoes(d) {
 		updated, err := c.setFinalizer(ctx, d, false)
 		d, errs = updated, append(errs, err)
 	}

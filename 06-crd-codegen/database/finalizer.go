@@ -34,6 +34,9 @@ func Retains(d *dbv1alpha1.DatabaseManager) bool {
 	return d.Spec.DeletionPolicy == dbv1alpha1.DeletionPolicyRetain
 }
 
+// FinalizerGoes reports whether d has the finalizer, and does not need it any more: it is removed once each child has its owner reference.
+func FinalizerGoes(d *dbv1alpha1.DatabaseManager) bool { return HasFinalizer(d) && !Retains(d) }
+
 // IsReleased reports whether the children of d, which is being deleted, are as its deletionPolicy says, or the garbage collector makes them
 // so. A deletion raises the generation, so the status before it is not enough.
 func IsReleased(d *dbv1alpha1.DatabaseManager) bool {
