@@ -42,8 +42,10 @@ func Add[O ssa.Object, A ssa.Configuration[A]](c *Children, kind Kind[O, A], acc
 func (c childKind[O, A]) apply(ctx context.Context, d *dbv1alpha1.DatabaseManager, p *progress) (metav1.Object, bool, error) {
 	var none A
 	var missing O
-	// Without the finalizer, nobody adds an owner reference that the store shows and the server no longer has.
-	existing, err := c.read(ctx, d, database.FinalizerGoes(d))
+	existing, err := c.objects.Stored(ctx, d.Namespace, c.name(d))
+	if database.FinalizerGoes(d) { // after that, nobody would add an owner reference that only the store has
+		existing, err = c.read(ctx, d)
+	}
 	if err != nil {
 		return nil, false, err
 	}
@@ -80,7 +82,7 @@ func (c childKind[O, A]) create(ctx context.Context, d *dbv1alpha1.DatabaseManag
 		}
 		createErr = fmt.Errorf("creating %s %s: %w", c.kind.Name, c.name(d), err)
 	}
-	existing, err := c.read(ctx, d, true)
+	existing, err := c.read(ctx, d)
 	if err != nil || existing == missing {
 		return nil, err == nil, cmp.Or(err, createErr)
 	}
@@ -179,7 +181,7 @@ var ApplyOptions = metav1.ApplyOptions{FieldManager: database.FieldManager, Forc
 // leftToAdopt returns the child that an earlier DatabaseManager has left for d to adopt, if there is one.
 func (c childKind[O, A]) leftToAdopt(ctx context.Context, d *dbv1alpha1.DatabaseManager) ([]metav1.Object, error) {
 	var missing O
-	existing, err := c.read(ctx, d, true)
+	existing, err := c.read(ctx, d)
 	if err != nil || existing == missing {
 		return nil, err
 	}
@@ -193,7 +195,7 @@ func (c childKind[O, A]) leftToAdopt(ctx context.Context, d *dbv1alpha1.Database
 func (c childKind[O, A]) release(ctx context.Context, d *dbv1alpha1.DatabaseManager) error {
 	var none A
 	var missing O
-	existing, err := c.read(ctx, d, true)
+	existing, err := c.read(ctx, d)
 	if err != nil || existing == missing || c.kind.Desired(d, existing) == none {
 		return err
 	}
@@ -226,14 +228,11 @@ func (c childKind[O, A]) confirm(ctx context.Context, d *dbv1alpha1.DatabaseMana
 	return nil
 }
 
-// read returns the object that has the child's name, or nil, from the store or from the server. Before the finalizer goes, it is the
-// server's: a child that the store does not have yet would keep an owner reference, and be deleted with d.
-func (c childKind[O, A]) read(ctx context.Context, d *dbv1alpha1.DatabaseManager, fromServer bool) (O, error) {
+// read returns the object that has the child's name, or nil. It asks the server, not the store: a child that the store does not have yet
+// would keep an owner reference, and be deleted with d.
+func (c childKind[O, A]) read(ctx context.Context, d *dbv1alpha1.DatabaseManager) (O, error) {
 	var missing O
-	existing, err := c.objects.Stored(ctx, d.Namespace, c.name(d))
-	if fromServer {
-		existing, err = c.objects.Client(d).Get(ctx, c.name(d), metav1.GetOptions{})
-	}
+	existing, err := c.objects.Client(d).Get(ctx, c.name(d), metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
 		return missing, nil
