@@ -7,7 +7,9 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 )
 
@@ -56,6 +58,65 @@ func TestClusterIsLate(t *testing.T) {
 						}
 					})
 				}
+				isLate, err := w.clusterIsLate(t.Context(), 30*time.Second)
+				if err != nil || isLate != test.wantIsLate {
+					t.Errorf("%t, %v, want %t", isLate, err, test.wantIsLate)
+				}
+			})
+		})
+	}
+}
+
+// TestPodsAreLate has a Deployment at whose generation the cluster has looked, with one ReplicaSet and one pod.
+func TestPodsAreLate(t *testing.T) {
+	scheduled := func(is corev1.ConditionStatus) corev1.PodCondition {
+		return corev1.PodCondition{Type: corev1.PodScheduled, Status: is}
+	}
+	container := func(reason string) []corev1.ContainerStatus {
+		return []corev1.ContainerStatus{{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}}}}
+	}
+	ready := corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: "True"}}}
+	for name, test := range map[string]struct {
+		pod                corev1.PodStatus
+		observed           int64 // of the ReplicaSet's generation 1
+		counted, toldAbove int32 // ready pods in the status of the ReplicaSet, and in the Deployment's
+		isDeleted          bool  // the pod
+		wantIsLate         bool
+	}{
+		"all is done":                   {pod: ready, observed: 1, counted: 1, toldAbove: 1},
+		"the ReplicaSet has no pod yet": {pod: ready, counted: 1, toldAbove: 1, wantIsLate: true},
+		"nobody has looked at the pod":  {pod: corev1.PodStatus{Phase: corev1.PodPending}, observed: 1, wantIsLate: true},
+		"no node is right for it": {observed: 1,
+			pod: corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{scheduled("False")}}},
+		"no kubelet has looked at it": {observed: 1, wantIsLate: true,
+			pod: corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{scheduled("True")}}},
+		"a kubelet pulls its image": {observed: 1, wantIsLate: true,
+			pod: corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: container("ContainerCreating")}},
+		"there is no such image": {observed: 1,
+			pod: corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: container("ErrImagePull")}},
+		"the ReplicaSet has not counted it":                  {pod: ready, observed: 1, wantIsLate: true},
+		"the Deployment has not":                             {pod: ready, observed: 1, counted: 1, wantIsLate: true},
+		"it is being deleted, and nobody counts it any more": {pod: ready, observed: 1, isDeleted: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				meta := func(uid types.UID, owner types.UID) metav1.ObjectMeta {
+					m := metav1.ObjectMeta{Namespace: "test", Name: "db-" + string(uid), UID: uid, Generation: 1}
+					if owner != "" {
+						m.OwnerReferences = []metav1.OwnerReference{{UID: owner, Controller: new(true)}}
+					}
+					return m
+				}
+				pod := &corev1.Pod{ObjectMeta: meta("pod", "set"), Status: test.pod}
+				if test.isDeleted {
+					pod.DeletionTimestamp = &metav1.Time{Time: time.Now()}
+				}
+				client := fake.NewClientset(pod,
+					&appsv1.ReplicaSet{ObjectMeta: meta("set", "deployment"),
+						Status: appsv1.ReplicaSetStatus{ObservedGeneration: test.observed, ReadyReplicas: test.counted}},
+					&appsv1.Deployment{ObjectMeta: meta("deployment", ""),
+						Status: appsv1.DeploymentStatus{ObservedGeneration: 1, ReadyReplicas: test.toldAbove}})
+				w := &World{namespace: "test", client: client, options: options{resource: &Resource{}}}
 				isLate, err := w.clusterIsLate(t.Context(), 30*time.Second)
 				if err != nil || isLate != test.wantIsLate {
 					t.Errorf("%t, %v, want %t", isLate, err, test.wantIsLate)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -258,22 +259,22 @@ func (w *World) await(ctx context.Context, what string, differs func(context.Con
 	return w.awaitFor(ctx, w.timeout, what, differs)
 }
 
-// clusterTimeout is how long await waits for the cluster's own controller of Deployments, and for the server: Ready depends on them, too,
-// and on a busy machine they can be late. The controller under test is not to blame for that time.
+// clusterTimeout is how long await waits for the cluster's own controllers, scheduler and kubelets, and for the server: Ready depends on
+// them, too, and on a busy machine they can be late. The controller under test is not to blame for that time.
 const clusterTimeout = 5 * time.Minute
 
-// clusterIsLate reports whether the cluster's controller does not look at a Deployment for a second, or has just written its status, a
-// third of the timeout or more after the last write of the Deployment: then the controller under test has had little time since. One that
-// writes all the time gives it another generation within that second.
+// clusterIsLate reports whether the cluster does none of its work on an object for a second, or has just written the status of a
+// Deployment, a third of the timeout or more after the last write of the Deployment: then the controller under test has had little time
+// since. One that writes all the time gives the cluster another object or generation within that second.
 func (w *World) clusterIsLate(ctx context.Context, timeout time.Duration) (bool, error) {
-	before, err := w.lateDeployments(ctx, timeout/3)
+	before, err := w.late(ctx, timeout/3)
 	if err != nil || len(before) == 0 {
 		return false, err
 	}
 	if err := pause(ctx, time.Second); err != nil {
 		return false, err
 	}
-	now, err := w.lateDeployments(ctx, timeout/3)
+	now, err := w.late(ctx, timeout/3)
 	for uid, generation := range now {
 		if before[uid] == generation {
 			return true, err
@@ -294,12 +295,43 @@ func (w *World) deployments(ctx context.Context) ([]appsv1.Deployment, error) {
 	return list.Items, nil
 }
 
-// lateDeployments returns the generations of those Deployments at which the cluster's controller has not looked yet, or whose status it has
-// written in the last third of the timeout, and a third of it or more after their last write.
-func (w *World) lateDeployments(ctx context.Context, third time.Duration) (map[types.UID]int64, error) {
-	list, err := w.deployments(ctx)
-	late := map[types.UID]int64{}
-	for _, d := range list {
+// late returns the generations of the objects on which the cluster has work left: Deployments and their ReplicaSets whose generation, or
+// whose ready pods, nobody has counted yet, and pods without a node, or whose containers no kubelet has started yet. With them are the
+// Deployments whose status was written in the last third of the timeout, and a third of it or more after their last write.
+func (w *World) late(ctx context.Context, third time.Duration) (map[types.UID]int64, error) {
+	deployments, err := w.deployments(ctx)
+	if err != nil || len(deployments) == 0 {
+		return nil, err
+	}
+	sets, err := w.client.AppsV1().ReplicaSets(w.namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	pods, err := w.client.CoreV1().Pods(w.namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	late, ready := map[types.UID]int64{}, map[types.UID]int32{} // ready pods by their owner
+	for _, pod := range pods.Items {
+		if pod.DeletionTimestamp != nil {
+			continue
+		}
+		if owner := metav1.GetControllerOf(&pod); owner != nil && isReadyPod(&pod) {
+			ready[owner.UID]++
+		}
+		if isWaiting(&pod) {
+			late[pod.UID] = pod.Generation
+		}
+	}
+	for _, set := range sets.Items {
+		if owner := metav1.GetControllerOf(&set); owner != nil {
+			ready[owner.UID] += set.Status.ReadyReplicas
+		}
+		if set.Status.ObservedGeneration < set.Generation || set.Status.ReadyReplicas != ready[set.UID] {
+			late[set.UID] = set.Generation
+		}
+	}
+	for _, d := range deployments {
 		var written, looked time.Time
 		for _, e := range d.ManagedFields {
 			switch {
@@ -310,11 +342,29 @@ func (w *World) lateDeployments(ctx context.Context, third time.Duration) (map[t
 				written = e.Time.Time
 			}
 		}
-		if d.Status.ObservedGeneration < d.Generation || time.Since(looked) < third+time.Second && looked.Sub(written) >= third {
+		if d.Status.ObservedGeneration < d.Generation || d.Status.ReadyReplicas != ready[d.UID] ||
+			time.Since(looked) < third+time.Second && looked.Sub(written) >= third {
 			late[d.UID] = d.Generation
 		}
 	}
-	return late, err
+	return late, nil
+}
+
+func isReadyPod(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+// isWaiting reports whether the scheduler, or a kubelet, has not said yet that it has started a pod, nor why it cannot.
+func isWaiting(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodPending &&
+		!slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse
+		}) &&
+		!slices.ContainsFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
+			return c.State.Waiting != nil && c.State.Waiting.Reason != "ContainerCreating"
+		})
 }
 
 // awaitFor is await with another timeout.
