@@ -163,7 +163,7 @@ func TestStatusOfAnEarlierObjectIsRefused(t *testing.T) {
 func TestDeleteAfterALostAnswer(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	watch, lost := netfault.NewGate("secrets"), make(chan struct{})
+	watch := netfault.NewGate("secrets")
 	var loses atomic.Bool
 	config := watch.Wrap(e.config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
@@ -171,7 +171,6 @@ func TestDeleteAfterALostAnswer(t *testing.T) {
 			response, err := next.RoundTrip(request)
 			isWrite := err == nil && request.Method == http.MethodPatch && strings.HasSuffix(request.URL.Path, "/secrets/db-root")
 			if isWrite && loses.CompareAndSwap(true, false) {
-				close(lost)
 				return nil, errors.Join(errors.New("the answer is lost"), response.Body.Close())
 			}
 			return response, err
@@ -183,7 +182,7 @@ func TestDeleteAfterALostAnswer(t *testing.T) {
 	watch.Close()
 	loses.Store(true)
 	e.patch("db", `{"spec": {"deletionPolicy": "Retain"}}`)
-	<-lost
+	testkit.Await(t, "the lost answer", func() bool { return !loses.Load() })
 	if owners := e.secret("db-root").OwnerReferences; len(owners) > 0 {
 		t.Fatalf("with Retain, the Secret has the owners %v", owners)
 	}

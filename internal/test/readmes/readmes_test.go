@@ -68,24 +68,25 @@ func TestReadme(t *testing.T) {
 	t.Run("predictions", func(t *testing.T) { predictions(t, cluster) })
 }
 
-// predictions runs the command of each prediction. It must end by itself and print what it is to show. Those of the controllers have a
-// namespace of their own, so they run beside the others. What stops the API server, or compiles, runs when all others have ended.
+// predictions runs the command of each prediction. It must end by itself and print what it is to show. Those of a chapter that have a
+// namespace of their own run beside all others. What stops the API server, or compiles, runs when all others have ended.
 func predictions(t *testing.T, cluster *transcript.Cluster) {
-	var samples, namespace, alone []manifest.Prediction
+	var alone []manifest.Prediction
+	beside := map[string][]manifest.Prediction{}
 	for _, chapter := range testkit.Must(manifest.Load(testcluster.Root(t)))(t) {
 		for _, p := range chapter.Predictions {
 			switch {
 			case strings.Contains(p.Run, "apiserver.sh"), strings.HasPrefix(p.Run, "go test"):
 				alone = append(alone, p)
-			case strings.Contains(p.Run, "delete namespace prediction"):
-				namespace = append(namespace, p)
+			case strings.Contains(p.Run, "delete namespace prediction-"):
+				beside[chapter.Folder] = append(beside[chapter.Folder], p)
 			default:
-				samples = append(samples, p)
+				beside["samples"] = append(beside["samples"], p)
 			}
 		}
 	}
 	t.Run("beside", func(t *testing.T) {
-		for name, inOrder := range map[string][]manifest.Prediction{"samples": samples, "namespace": namespace} {
+		for name, inOrder := range beside {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				predict(t, cluster, inOrder)
