@@ -69,38 +69,39 @@ func TestClusterIsLate(t *testing.T) {
 
 // TestPodsAreLate has a Deployment at whose generation the cluster has looked, with one ReplicaSet and one pod.
 func TestPodsAreLate(t *testing.T) {
-	scheduled := func(is corev1.ConditionStatus) corev1.PodCondition {
-		return corev1.PodCondition{Type: corev1.PodScheduled, Status: is}
-	}
-	container := func(reason string) []corev1.ContainerStatus {
-		return []corev1.ContainerStatus{{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}}}}
+	pending := func(scheduled corev1.ConditionStatus, reasons ...string) corev1.PodStatus {
+		status := corev1.PodStatus{
+			Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: scheduled}},
+		}
+		for _, reason := range reasons {
+			waiting := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}}
+			status.ContainerStatuses = append(status.ContainerStatuses, corev1.ContainerStatus{State: waiting})
+		}
+		return status
 	}
 	ready := corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: "True"}}}
 	for name, test := range map[string]struct {
-		pod                corev1.PodStatus
-		observed           int64 // of the ReplicaSet's generation 1
-		counted, toldAbove int32 // ready pods in the status of the ReplicaSet, and in the Deployment's
-		isDeleted          bool  // the pod
-		wantIsLate         bool
+		pod           corev1.PodStatus
+		observed      int64 // of the ReplicaSet's generation 1
+		counted, told int32 // ready pods in the status of the ReplicaSet, and in the Deployment's
+		isDeleted     bool  // the pod
+		wantIsLate    bool
 	}{
-		"all is done":                   {pod: ready, observed: 1, counted: 1, toldAbove: 1},
-		"the ReplicaSet has no pod yet": {pod: ready, counted: 1, toldAbove: 1, wantIsLate: true},
-		"nobody has looked at the pod":  {pod: corev1.PodStatus{Phase: corev1.PodPending}, observed: 1, wantIsLate: true},
-		"no node is right for it": {observed: 1,
-			pod: corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{scheduled("False")}}},
-		"no kubelet has looked at it": {observed: 1, wantIsLate: true,
-			pod: corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{scheduled("True")}}},
-		"a kubelet pulls its image": {observed: 1, wantIsLate: true,
-			pod: corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: container("ContainerCreating")}},
-		"there is no such image": {observed: 1,
-			pod: corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: container("ErrImagePull")}},
-		"the ReplicaSet has not counted it":                  {pod: ready, observed: 1, wantIsLate: true},
-		"the Deployment has not":                             {pod: ready, observed: 1, counted: 1, wantIsLate: true},
-		"it is being deleted, and nobody counts it any more": {pod: ready, observed: 1, isDeleted: true},
+		"all is done":                    {pod: ready, observed: 1, counted: 1, told: 1},
+		"nobody has looked at the set":   {pod: ready, counted: 1, told: 1, wantIsLate: true},
+		"nobody has looked at the pod":   {pod: corev1.PodStatus{Phase: corev1.PodPending}, observed: 1, wantIsLate: true},
+		"no kubelet has looked at it":    {pod: pending("True"), observed: 1, wantIsLate: true},
+		"a kubelet pulls its image":      {pod: pending("True", "ContainerCreating"), observed: 1, wantIsLate: true},
+		"an init container of it runs":   {pod: pending("True", "PodInitializing"), observed: 1, wantIsLate: true},
+		"there is no such image":         {pod: pending("True", "ErrImagePull"), observed: 1},
+		"no node is right for it":        {pod: pending("False"), observed: 1},
+		"the ReplicaSet has not counted": {pod: ready, observed: 1, wantIsLate: true},
+		"the Deployment has not counted": {pod: ready, observed: 1, counted: 1, wantIsLate: true},
+		"nobody counts what is deleted":  {pod: ready, observed: 1, isDeleted: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				meta := func(uid types.UID, owner types.UID) metav1.ObjectMeta {
+				meta := func(uid, owner types.UID) metav1.ObjectMeta {
 					m := metav1.ObjectMeta{Namespace: "test", Name: "db-" + string(uid), UID: uid, Generation: 1}
 					if owner != "" {
 						m.OwnerReferences = []metav1.OwnerReference{{UID: owner, Controller: new(true)}}
@@ -115,7 +116,7 @@ func TestPodsAreLate(t *testing.T) {
 					&appsv1.ReplicaSet{ObjectMeta: meta("set", "deployment"),
 						Status: appsv1.ReplicaSetStatus{ObservedGeneration: test.observed, ReadyReplicas: test.counted}},
 					&appsv1.Deployment{ObjectMeta: meta("deployment", ""),
-						Status: appsv1.DeploymentStatus{ObservedGeneration: 1, ReadyReplicas: test.toldAbove}})
+						Status: appsv1.DeploymentStatus{ObservedGeneration: 1, ReadyReplicas: test.told}})
 				w := &World{namespace: "test", client: client, options: options{resource: &Resource{}}}
 				isLate, err := w.clusterIsLate(t.Context(), 30*time.Second)
 				if err != nil || isLate != test.wantIsLate {

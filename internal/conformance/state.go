@@ -356,14 +356,16 @@ func isReadyPod(pod *corev1.Pod) bool {
 	})
 }
 
-// isWaiting reports whether the scheduler, or a kubelet, has not said yet that it has started a pod, nor why it cannot.
+// isWaiting reports whether the scheduler, or a kubelet, has not said yet that it has started a pod, nor why it cannot. The two reasons say
+// only that it is at work: k8s.io/kubernetes/pkg/kubelet/kubelet_pods.go.
 func isWaiting(pod *corev1.Pod) bool {
+	isAtWork := []string{"ContainerCreating", "PodInitializing"}
 	return pod.Status.Phase == corev1.PodPending &&
 		!slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 			return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse
 		}) &&
 		!slices.ContainsFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
-			return c.State.Waiting != nil && c.State.Waiting.Reason != "ContainerCreating"
+			return c.State.Waiting != nil && !slices.Contains(isAtWork, c.State.Waiting.Reason)
 		})
 }
 
