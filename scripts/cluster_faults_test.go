@@ -240,7 +240,7 @@ func (c *cluster) leavesNothing(t *testing.T) {
 }
 
 func theCauseOfAFailedStartIsNamed(t *testing.T) {
-	c := newCluster(t)
+	c := noCluster(t)
 	t.Run("a full disk", func(t *testing.T) {
 		folder := t.TempDir()
 		mount(t, "-t", "tmpfs", "-o", "size=5m", "none", folder)

@@ -49,9 +49,9 @@ func TestClusters(t *testing.T) {
 		name string
 		run  func(*testing.T)
 	}{
+		{"the cause of a failed start is named", theCauseOfAFailedStartIsNamed}, // waits for no place
 		{"local cluster", localCluster},
 		{"a bare machine has all that is needed", aBareMachineHasAllThatIsNeeded},
-		{"the cause of a failed start is named", theCauseOfAFailedStartIsNamed},
 	} {
 		t.Run(test.name, test.run)
 	}
