@@ -2,12 +2,15 @@ package scripts_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -19,6 +22,7 @@ import (
 // command prepares one in the scripts' environment: this process's, without what chooses a cluster or is for kubectl, and with the
 // given variables.
 func command(env []string, name string, arguments ...string) *exec.Cmd {
+	testkit.Anew()
 	cmd := exec.Command(name, arguments...)
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
@@ -510,50 +514,69 @@ func TestWhatAReaderNeeds(t *testing.T) {
 	if want := listed(t, "install"); !slices.Equal(names, want) {
 		t.Errorf("README.md says that a reader needs %q, and programs.txt %q", names, want)
 	}
-	for _, name := range []string{"go", "git", "make", "cksum", "yes"} {
-		got := run(t, []string{"PATH=" + bare(t, name)}, "bash", "./doctor.sh")
+	missing := []string{"go", "git", "make", "cksum", "yes"}
+	got := run(t, []string{"PATH=" + bare(t, missing...)}, "bash", "./doctor.sh")
+	for _, name := range missing {
 		if got.code != 1 || !regexp.MustCompile(`(?mi)^FIX   .*\b`+name+`\b`).MatchString(got.stdout) {
 			t.Errorf("without %s, make doctor says %+v", name, got)
 		}
 	}
 }
 
-// make test passes on what its text promises to the program in scripts/test; here that only prints its arguments.
-func TestMakeTestRunsAnewWhatLooksAtACluster(t *testing.T) {
+// go repeats an earlier result where a run sees the same as the one before. It always sees the same temporary folder, unless another
+// run has that, and a name of its own, for what must run anew. Here the program in scripts/test only prints them.
+func TestMakeTestKeepsGosResults(t *testing.T) {
 	root := workbook(t)
 	write(t, filepath.Join(root, "scripts", "cluster-up.sh"), "#!/bin/sh\n")
-	cache := t.TempDir()
-	test := func(env ...string) string {
+	cache, temporary, names := t.TempDir(), t.TempDir(), map[string]bool{}
+	test := func(env ...string) (folder, printed string) {
 		t.Helper()
 		path := fakes(t, map[string]string{
 			"go": `case $1$2 in
 				envCC) echo ${CC_OF_GO-cc} ;;
-				list*) printf '%s\n' 'm/pure m/other' 'm/looks m/internal/test/testcluster' 'm/scripts m/other' 'm/twice m/other' \
-					'm/twice m/internal/test/testcluster' m/unreadable m/capstone/mine ;;
+				list*) printf 'workbook/%s\n' 'pure m/other' 'scripts m/other' 'twice m/other' 'twice m/one' unreadable capstone/mine \
+					'06-crd-codegen m/other' ;;
 				tool*) dirname "$0" | sed s,$,/cc, ;;
 				esac`,
-			"cc": `echo "$@"`,
+			"cc": `ls -A "$TMPDIR" >&2; printf '%s\n' "$WORKBOOK_RUN" "$TMPDIR" "$*"`,
 		})
-		env = append([]string{path, "CLUSTER_DIR=" + t.TempDir(), "CI=", "SINCE=", "WORKBOOK_TESTS=", "XDG_CACHE_HOME=" + cache}, env...)
+		env = append([]string{path, "CLUSTER_DIR=" + t.TempDir(), "CI=", "SINCE=", "WORKBOOK_TESTS=", "XDG_CACHE_HOME=" + cache,
+			"TMPDIR=" + temporary}, env...)
 		got := run(t, env, filepath.Join(root, "scripts", "test.sh"), "local")
-		return strings.ReplaceAll(got.stderr+got.stdout, cache, "CACHE")
+		if got.code != 0 {
+			return "", got.stderr
+		}
+		lines := strings.SplitN(got.stdout, "\n", 3)
+		if got.stderr != "run\n" || names[lines[0]] {
+			t.Errorf("in its temporary folder a run has %q, and another has its name, %q", got.stderr, lines[0])
+		}
+		names[lines[0]] = true
+		return lines[1], strings.ReplaceAll(lines[2], cache, "CACHE")
 	}
-	all := func(race string) string {
-		flags := race + " -p 2 -parallel 4 -vet=off -timeout 60m"
-		return "5 CACHE/client-go-workbook" + flags + " m/pure m/unreadable --" + flags + " -count=1 m/scripts m/looks m/twice\n"
-	}
-	if got, want := test("CC_OF_GO=none"), all(""); got != want {
+	all := func(arguments string) string { return "5 CACHE/client-go-workbook " + arguments + "\n" }
+	const others = "workbook/pure workbook/twice workbook/unreadable"
+	const quick = "workbook/06-crd-codegen workbook/scripts " + others
+	folder, got := test("CC_OF_GO=none")
+	if want := all("-p 3 -parallel 3 -vet=off -timeout 60m " + quick); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got, want := test("RACE=1"), all(" -race"); got != want {
-		t.Errorf("with the race detector: got %q, want %q", got, want)
+	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%s after the run: %v", folder, err)
 	}
-	want := "5 CACHE/client-go-workbook -p 3 -parallel 4 -vet=off -timeout 60m -count=1 m/scripts m/looks m/pure m/twice m/unreadable\n"
-	if got := test("WORKBOOK_TESTS=all"); got != want {
-		t.Errorf("all tests: got %q, want %q", got, want)
+	write(t, filepath.Join(folder, "run"), "of a run that was killed") // not a process's number: no such process
+	write(t, filepath.Join(folder, "left"), "")
+	second, got := test("RACE=1")
+	if want := all("-p 3 -parallel 3 -race -vet=off -timeout 60m " + quick); got != want || second != folder {
+		t.Errorf("with the race detector: got %q in %s, want %q in %s", got, second, want, folder)
+	}
+	write(t, filepath.Join(folder, "run"), strconv.Itoa(os.Getpid()))
+	beside, got := test("WORKBOOK_TESTS=all")
+	want := all("-p 3 -parallel 3 -vet=off -timeout 60m -count=1 workbook/scripts " + others + " workbook/06-crd-codegen")
+	if got != want || beside == folder {
+		t.Errorf("all tests: got %q in %s, want %q in another than %s", got, beside, want, folder)
 	}
 	want = "RACE is set, and there is no C compiler for the race detector: install one (make doctor says how), or unset RACE.\n"
-	if got := test("RACE=1", "CC_OF_GO=none"); got != want {
+	if _, got := test("RACE=1", "CC_OF_GO=none"); got != want {
 		t.Errorf("without a compiler: got %q, want %q", got, want)
 	}
 }

@@ -14,6 +14,7 @@ import (
 // list returns a line of go list for each package that the arguments name, by its import path.
 func list(t *testing.T, folder, format string, arguments ...string) map[string]string {
 	t.Helper()
+	testkit.Anew()
 	cmd := exec.Command("go", append([]string{"list", "-f", "{{.ImportPath}} " + format}, arguments...)...)
 	cmd.Dir, cmd.Env, cmd.Stderr = folder, append(os.Environ(), "GOWORK=off"), os.Stderr
 	output := testkit.Must(cmd.Output())(t)

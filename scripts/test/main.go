@@ -1,4 +1,4 @@
-// Command test runs go test, once or several times. It shows how far the tests are, and prints at the end one line for each chapter,
+// Command test runs go test. It shows how far the tests are, and prints at the end one line for each chapter,
 // or what has failed: each test with its own output, and the command that runs it alone. Then it says what the run has cost.
 // scripts/test.sh builds it and runs it in the workbook's root.
 package main
@@ -23,8 +23,8 @@ import (
 	"gotest.tools/gotestsum/testjson"
 )
 
-const usage = "usage: test PACKAGES FOLDER ARGUMENT... [-- ARGUMENT...]...: the number of packages, 0 if these are not all; a folder " +
-	"for what is kept of a run; and the arguments of each go test"
+const usage = "usage: test PACKAGES FOLDER ARGUMENT...: the number of packages, 0 if these are not all; a folder for what is kept of " +
+	"a run; and the arguments of go test"
 
 func main() {
 	if len(os.Args) < 4 {
@@ -46,7 +46,7 @@ func main() {
 	}
 }
 
-// run runs go test with the arguments before each "--" and after the last. It returns an error if a test fails, or go test itself.
+// run runs go test with these arguments. It returns an error if a test fails, or go test itself.
 func run(ctx context.Context, out io.Writer, shown *os.File, packages int, folder string, arguments []string) error {
 	start := time.Now()
 	all, again := isAll(), again(arguments)
@@ -107,41 +107,30 @@ func again(arguments []string) string {
 	return command
 }
 
-// goTests runs go test with each part of the arguments, and returns what has come of all together.
+// goTests runs go test, and returns what has come of it.
 func goTests(ctx context.Context, p *progress, events io.Writer, arguments []string) (*testjson.Execution, error) {
-	var execution *testjson.Execution
-	var failed error
-	for len(arguments) > 0 && ctx.Err() == nil {
-		part := arguments
-		if i := slices.Index(arguments, "--"); i >= 0 {
-			part, arguments = arguments[:i], arguments[i+1:]
-		} else {
-			arguments = nil
-		}
-		tests := exec.CommandContext(ctx, "go", append([]string{"test", "-json"}, part...)...)
-		tests.Cancel = func() error { return tests.Process.Signal(os.Interrupt) }
-		stdout, err := tests.StdoutPipe()
-		if err != nil {
-			return nil, err
-		}
-		stderr, err := tests.StderrPipe()
-		if err != nil {
-			return nil, err
-		}
-		if err := tests.Start(); err != nil {
-			return nil, err
-		}
-		read := io.TeeReader(stdout, events)
-		execution, err = testjson.ScanTestOutput(testjson.ScanConfig{
-			Stdout: read, Stderr: stderr, Handler: p, IgnoreNonJSONOutputLines: true, Execution: execution,
-		})
-		if err != nil {
-			_, _ = io.Copy(io.Discard, stdout) // or go test would wait for a reader
-			failed = errors.Join(failed, fmt.Errorf("reading the output of go test: %w", err))
-		}
-		if err := tests.Wait(); err != nil {
-			failed = errors.Join(failed, fmt.Errorf("go test: %w", err))
-		}
+	tests := exec.CommandContext(ctx, "go", append([]string{"test", "-json"}, arguments...)...)
+	tests.Cancel = func() error { return tests.Process.Signal(os.Interrupt) }
+	stdout, err := tests.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	stderr, err := tests.StderrPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := tests.Start(); err != nil {
+		return nil, err
+	}
+	execution, failed := testjson.ScanTestOutput(testjson.ScanConfig{
+		Stdout: io.TeeReader(stdout, events), Stderr: stderr, Handler: p, IgnoreNonJSONOutputLines: true,
+	})
+	if failed != nil {
+		_, _ = io.Copy(io.Discard, stdout) // or go test would wait for a reader
+		failed = fmt.Errorf("reading the output of go test: %w", failed)
+	}
+	if err := tests.Wait(); err != nil {
+		failed = errors.Join(failed, fmt.Errorf("go test: %w", err))
 	}
 	return execution, failed
 }

@@ -52,7 +52,7 @@ func tests(t *testing.T, others map[string]string, arguments ...string) (string,
 	}
 	defer shown.Close()
 	var out bytes.Buffer
-	err = run(t.Context(), &out, shown, 3, root, append(arguments, "-run=^TestC$", "./internal/...", "--", "-skip=^TestC$", "./..."))
+	err = run(t.Context(), &out, shown, 3, root, append(arguments, "./..."))
 	return out.String(), err
 }
 

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"example.com/client-go-workbook/internal/test/testkit"
 )
 
 // TestInternalMap compares the map of internal/doc.go with the packages, and with what they import.
@@ -24,6 +26,7 @@ func TestInternalMap(t *testing.T) {
 		onMap = append(onMap, entry[1])
 	}
 
+	testkit.Anew()
 	list := exec.Command("go", "list", "-json=ImportPath,Imports", "./...")
 	list.Dir = "../../.."
 	output, err := list.Output()

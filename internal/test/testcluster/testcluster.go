@@ -33,6 +33,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"example.com/client-go-workbook/internal/connect"
+	"example.com/client-go-workbook/internal/test/testkit"
 	"example.com/client-go-workbook/scripts/cluster/marker"
 )
 
@@ -79,6 +80,7 @@ func KubeconfigOf(t testing.TB, config *rest.Config) string {
 // Root returns the repository's root: the nearest folder from the working folder upwards that has a go.mod.
 func Root(t testing.TB) string {
 	t.Helper()
+	testkit.Anew()
 	mod := connect.FindUpwards("go.mod")
 	if mod == "" {
 		t.Fatal("no go.mod here or above: run the tests inside the repository")
@@ -162,6 +164,7 @@ func unavailable(t testing.TB, err error) {
 }
 
 func find() (*clientcmdapi.Config, error) {
+	testkit.Anew()
 	var kubeconfig *clientcmdapi.Config
 	var err error
 	if *contextFlag != "" {
