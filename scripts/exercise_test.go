@@ -505,7 +505,9 @@ func newTerminal(t *testing.T, root string, env ...string) *terminal {
 		}
 		t.Skip("tmux is not installed")
 	}
-	w := &terminal{t, filepath.Join(t.TempDir(), "tmux")}
+	folder := testkit.Must(os.MkdirTemp("", "tmux"))(t) // t.TempDir has the test's name: a socket's path has 103 bytes at most
+	t.Cleanup(func() { os.RemoveAll(folder) })
+	w := &terminal{t, filepath.Join(folder, "socket")}
 	prompt := filepath.Join(t.TempDir(), "rc")
 	write(t, prompt, "PS1='ready> '\n")
 	cmd := command(append(env, "CLUSTER_DIR="), "tmux", "-S", w.socket, "-f", "/dev/null",

@@ -96,7 +96,7 @@ ended() {
 	done >/dev/null 2>&1
 	rm -rf "$TMPDIR"
 }
-TMPDIR=${TMPDIR:-/tmp}/client-go-workbook-test-$UID-$(cksum <<<"$root" | cut -d ' ' -f 1)
+TMPDIR=${TMPDIR:-/tmp}/workbook-$(cksum <<<"$root" | cut -d ' ' -f 1)
 if [ -O "$TMPDIR" ] && ! kill -0 "$(cat "$TMPDIR/run" 2>/dev/null)" 2>/dev/null; then ended; fi # of a run that was killed
 mkdir -m 700 "$TMPDIR" 2>/dev/null || TMPDIR=$(TMPDIR=${TMPDIR%/*} mktemp -d) || exit 1
 export TMPDIR
