@@ -1,6 +1,6 @@
-// Command test runs go test. It shows how far the tests are, and prints at the end one line for each chapter,
-// or what has failed: each test with its own output, and the command that runs it alone. Then it says what the run has cost.
-// scripts/test.sh builds it and runs it in the workbook's root.
+// Command test runs go test. It shows how far the tests are, and prints at the end one line for each chapter, or what has failed: each
+// test with its own output, and the command that runs it alone. Then it says what the run has cost. scripts/test.sh builds it and runs
+// it in the workbook's root.
 package main
 
 import (

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -173,5 +174,26 @@ func TestKubeconfigLeadsToTheSameCluster(t *testing.T) {
 	}
 	if _, err := discovery.NewDiscoveryClientForConfigOrDie(config).ServerVersion(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestLeadsToACluster has a subtest for each function that leads to a cluster, or to what this folder runs.
+func TestLeadsToACluster(t *testing.T) {
+	t.Run("Config", func(t *testing.T) { Config(t) })
+	t.Run("Root", func(t *testing.T) { Root(t) })
+}
+
+// go runs a package's tests anew if a variable has changed that a test has read: it is in the log that go asks for.
+func TestWhatLeadsToAClusterRunsAnew(t *testing.T) {
+	for _, name := range []string{"Config", "Root"} {
+		log := filepath.Join(t.TempDir(), "log")
+		// It skips without a cluster: go would repeat that, too.
+		output, err := exec.Command(os.Args[0], "-test.run=^TestLeadsToACluster$/^"+name+"$", "-test.testlogfile="+log).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %s", err, output)
+		}
+		if read, err := os.ReadFile(log); err != nil || !strings.Contains(string(read), "getenv WORKBOOK_RUN\n") {
+			t.Errorf("%s does not read the run's name (%v)", name, err)
+		}
 	}
 }
