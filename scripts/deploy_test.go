@@ -71,7 +71,8 @@ func deployed(t *testing.T, c *cluster) {
 	}
 	pods := c.pods(t)
 	if len(pods) != 2 {
-		t.Fatalf("pods %q, want 2", pods)
+		ended := run(t, c.env, "./kubectl", "logs", "-n", system, "-l", "app.kubernetes.io/name=databasemanager-controller", "--previous")
+		t.Fatalf("pods %q, want 2:\n%s%+v", pods, c.run(t, "./kubectl", "describe", "pods", "-n", system), ended)
 	}
 	leader := c.readyLeader(t)
 	for _, pod := range pods {
