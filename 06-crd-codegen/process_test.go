@@ -53,7 +53,7 @@ func TestMain(m *testing.M) {
 	// The second handler sleeps if the last error was less than a millisecond ago. After an error in a test with today's
 	// clock, that is 26 years for one in a synctest bubble, which begins in the year 2000.
 	utilruntime.ErrorHandlers = utilruntime.ErrorHandlers[:1]
-	// The tests mostly wait for the server, so four at a time take a third of the time of two.
+	// The tests mostly wait for the server, so four at a time end sooner than two.
 	_ = flag.Set("test.parallel", strconv.Itoa(max(4, runtime.GOMAXPROCS(0))))
 	code := m.Run()
 	if err := lackedPermissions(); err != nil {
